@@ -85,11 +85,14 @@ pub enum Name {
     /// The same against PoCL in the guest, which emulates the GPU there. In
     /// a checkout of gil only.
     Emulated,
+    /// Programs that draw with OpenGL ES in the guest, against natively: frames,
+    /// calls, instructions. In a checkout of gil only.
+    Gles,
 }
 
 impl Name {
     /// All but [`Name::All`].
-    pub const EACH: [Self; 12] = [
+    pub const EACH: [Self; 13] = [
         Self::Call,
         Self::CallBusy,
         Self::Sessions,
@@ -102,5 +105,6 @@ impl Name {
         Self::Diff,
         Self::Matmul,
         Self::Emulated,
+        Self::Gles,
     ];
 }

@@ -200,7 +200,7 @@ impl<'a> Bench<'a> {
                 is(Way::Tcp) && (self.args.board.is_some() || self.check_tcp().is_ok())
             }
             Name::RegionEncrypted => is(Way::Encrypted),
-            Name::Start | Name::Calls | Name::Matmul | Name::Emulated => {
+            Name::Start | Name::Calls | Name::Matmul | Name::Emulated | Name::Gles => {
                 self.args.board.is_none() && self.api.has_examples()
             }
             // What is ready there is not known.

@@ -9,11 +9,13 @@ mod batch;
 mod bench;
 mod board;
 mod busy;
+mod c_program;
 mod call;
 mod cipher;
 mod delay;
 mod diff;
 mod error;
+mod gles;
 mod line;
 mod machine;
 mod opencl;
@@ -124,6 +126,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
         Name::Diff => diff::measure(bench.effort),
         Name::Matmul => bench.api.products(bench),
         Name::Emulated => bench.api.emulated_products(bench),
+        Name::Gles => gles::measure(bench),
     }
 }
 

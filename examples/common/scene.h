@@ -8,6 +8,7 @@
  * Each example understands
  *
  *     --out FILE    write every frame's bytes to FILE, RGBA, the lowest row first
+ *     --times       print how long each frame took to be drawn and read, too
  *     FRAMES        how many frames (200)
  *
  * and prints a sum of each frame's bytes. Exit code: 0, 2 if EGL, OpenGL ES or the
@@ -25,6 +26,9 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 199309L
+#endif
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #ifdef SCENE_GLES1
@@ -37,6 +41,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { WIDTH = 256, HEIGHT = 192 };
 
@@ -52,9 +57,18 @@ struct scene {
 	EGLSurface surface;
 	const char *name;
 	FILE *out;
-	int frames;
+	int frames, with_times;
+	int64_t begun;
 	uint64_t all;
 };
+
+static inline int64_t nanoseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 static inline void fail(const char *what, unsigned code)
 {
@@ -102,6 +116,8 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 				perror(argv[i]);
 				exit(2);
 			}
+		} else if (!strcmp(argv[i], "--times")) {
+			s->with_times = 1;
 		} else {
 			s->frames = atoi(argv[i]);
 		}
@@ -125,17 +141,22 @@ static inline void scene_frame(struct scene *s, int number)
 {
 	static unsigned char pixels[WIDTH * HEIGHT * 4];
 	uint64_t sum = 14695981039346656037u;
+	int64_t took;
 
 	glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	took = nanoseconds() - s->begun;
 	for (size_t i = 0; i < sizeof(pixels); i++)
 		sum = (sum ^ pixels[i]) * 1099511628211u;
 	s->all = (s->all ^ sum) * 1099511628211u;
 	printf("%d %016" PRIx64 "\n", number, sum);
+	if (s->with_times && number > 0)
+		printf("time %" PRId64 "\n", took);
 	if (s->out && fwrite(pixels, sizeof(pixels), 1, s->out) != 1) {
 		perror("writing frames");
 		exit(2);
 	}
 	eglSwapBuffers(s->display, s->surface);
+	s->begun = nanoseconds();
 }
 
 static inline int scene_close(struct scene *s)

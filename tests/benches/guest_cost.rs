@@ -6,7 +6,8 @@
 //! One JSON line a row. Simulated times are exact: two runs print the same.
 
 fn main() {
-    for row in gil_tests::cost::measure() {
+    let opengl = gil_tests::cost::measure_gles();
+    for row in gil_tests::cost::measure().into_iter().chain(opengl) {
         println!(
             "{{\"bench\":\"guest_cost\",\"kind\":\"{}\",\"instructions\":{},\"call\":\"{}\"}}",
             row.kind, row.instructions, row.name

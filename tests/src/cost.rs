@@ -1,13 +1,15 @@
-//! What calls cost in the guest, in instructions, as `tests/guest/cl_cost.c`
-//! counts them.
+//! What calls cost in the guest, in instructions, as `tests/guest/cl_cost.c` and
+//! `tests/guest/gles_cost.c` count them.
 
 use crate::scripted::Scripted;
 use crate::{Link, Run, Width, guest_program};
+use std::path::Path;
 
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `kernel`, `local`, `answer`, `region`, `post` or `callback`; the program says what they are.
+    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `numbers` or `batched`; the
+    /// program says what they are.
     pub kind: String,
     /// Guest instructions a call.
     pub instructions: u64,
@@ -30,19 +32,27 @@ fn row(line: &str) -> Option<Row> {
 /// # Panics
 /// If the run fails or prints no table.
 pub fn measure() -> Vec<Row> {
-    let board = Scripted::start(0, 0);
     let copied = Width::Arm64.in_place_of_the_loader();
     let program = guest_program("tests/guest/cl_cost.c", Link::OpenCl);
-    let program = program.display().to_string();
-    let args = [
-        "--board",
-        board.address(),
-        "--file",
-        &copied,
-        "--env",
-        "LD_LIBRARY_PATH=/direct",
+    rows(
         &program,
-    ];
+        &["--file", &copied, "--env", "LD_LIBRARY_PATH=/direct"],
+    )
+}
+
+/// The same of OpenGL ES, through GLVND's libraries.
+///
+/// # Panics
+/// As [`measure`].
+pub fn measure_gles() -> Vec<Row> {
+    rows(&guest_program("tests/guest/gles_cost.c", Link::Gles), &[])
+}
+
+fn rows(program: &Path, options: &[&str]) -> Vec<Row> {
+    let board = Scripted::start(0, 0);
+    let program = program.display().to_string();
+    let args = ["--board", board.address()];
+    let args = args.iter().chain(options).chain([&&*program]);
     let run = Run::new(args).finish().ok();
     let rows: Vec<_> = run.stdout.lines().filter_map(row).collect();
     assert!(!rows.is_empty(), "{run:#?}");

@@ -2,7 +2,7 @@
 //! of the boards is lost.
 
 use gil_tests::scripted::Scripted;
-use gil_tests::{Finished, GLES_LIBRARIES, Link, Run, guest_program, native_program_with};
+use gil_tests::{Finished, Link, Run, guest_program, native_program_with};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
@@ -12,7 +12,7 @@ const PROGRAM: &str = "tests/guest/gles_and_cl.c";
 /// What the program prints on this machine.
 fn natively(args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let libraries = GLES_LIBRARIES.map(OsStr::new);
+    let libraries: Vec<_> = Link::Gles.libraries().iter().map(OsStr::new).collect();
     let program = native_program_with(PROGRAM, folder.path(), &libraries);
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "natively: {output:?}");

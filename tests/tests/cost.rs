@@ -1,7 +1,7 @@
 //! What calls cost in the guest. QEMU counts instructions exactly, so these are
 //! bounds and no estimates.
 
-use gil_tests::cost::{Row, measure};
+use gil_tests::cost::{Row, measure, measure_gles};
 
 /// Of a forwarded call that waits for its answer, without regions and delay.
 const ANSWER_MAX: u64 = 3_000;
@@ -25,5 +25,18 @@ fn calls_stay_within_their_instructions() {
     let over = rows
         .iter()
         .filter(|row| bound(row).is_some_and(|max| row.instructions > max));
+    assert_eq!(over.count(), 0, "{rows:#?}");
+}
+
+/// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells.
+const BATCHED_MAX: u64 = 300;
+
+#[test]
+fn batched_calls_of_opengl_es_stay_within_their_instructions() {
+    let rows = measure_gles();
+    let batched = |row: &&Row| matches!(row.kind.as_str(), "numbers" | "batched");
+    assert!(rows.iter().filter(batched).count() > 10, "{rows:#?}");
+    let over = rows.iter().filter(batched);
+    let over = over.filter(|row| row.instructions > BATCHED_MAX);
     assert_eq!(over.count(), 0, "{rows:#?}");
 }

@@ -2,6 +2,7 @@
 //! this machine from the same driver.
 
 use gil_tests::coverage::{LIST_CALLS, called, covers};
+use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program_of, native_program_with};
 use std::ffi::OsStr;
 use std::process::Command;
@@ -131,4 +132,138 @@ fn a_frame_of_the_examples_takes_three_requests_at_most() {
         let each = (requests(&many) - requests(&few)) as f64 / 40.0;
         assert!(each <= 3.0, "{name}: {each} requests a frame");
     }
+}
+
+/// An example with these options in front, and so many frames.
+fn example_with(options: &[&str], name: &str, frames: &str) -> Finished {
+    let source = format!("examples/{name}/{name}.c");
+    let program = guest_program_of(Width::Arm64, &source, Link::Gles)
+        .display()
+        .to_string();
+    let all = options.iter().copied();
+    Run::new(all.chain([program.as_str(), frames]))
+        .finish()
+        .ok()
+}
+
+/// What a piece of work takes on a board in simulated time, where a test says it.
+const WORK_NS: i128 = 5_000_000;
+
+/// Ten frames on a board whose calls take no time, and whose every piece of work takes
+/// [`WORK_NS`].
+fn with_known_times(source: &str, gl_time: &str) -> Finished {
+    let board = Scripted::start(0, WORK_NS as u64);
+    let program = guest_program_of(Width::Arm64, source, Link::Gles);
+    let program = program.display().to_string();
+    let options = ["--board", board.address(), "--gl-time", gl_time];
+    Run::new(options.into_iter().chain([&*program, "10"]))
+        .finish()
+        .ok()
+}
+
+#[test]
+fn a_report_has_the_frames_between_swaps() {
+    let run = with_known_times("examples/gles-shape/gles-shape.c", "program");
+    assert_eq!(run.report["finish"], "program");
+    assert_eq!(run.report["frames"].as_array().map(Vec::len), Some(1));
+    let frames = |what: &str| run.integer(&format!("/frames/0/{what}"));
+    assert_eq!(frames("count"), 9, "what is before the first is none");
+    assert_eq!(frames("forwards"), 2 * 9, "the picture, and the swap");
+    // A matrix, a clear, a draw, the picture, the swap.
+    assert_eq!(frames("calls"), 5 * 9);
+    assert!(frames("bytes_from_board") > 9 * 256 * 192 * 4);
+    let [mean, half, most, longest] =
+        ["mean_ns", "p50_ns", "p95_ns", "max_ns"].map(|name| frames(&format!("time/{name}")));
+    assert!(
+        half <= most && most <= longest && mean <= longest,
+        "{run:#?}"
+    );
+    // The picture comes behind the swap before, and what was drawn since.
+    assert!((2 * WORK_NS..3 * WORK_NS).contains(&half), "{half}");
+    let slowest = run.report["frames"][0]["slowest"].as_array().unwrap();
+    let names: Vec<_> = slowest.iter().map(|call| call["name"].as_str()).collect();
+    for name in ["eglSwapBuffers", "glReadPixels", "glDrawElements"] {
+        assert!(names.contains(&Some(name)), "{names:?}");
+    }
+}
+
+#[test]
+fn swaps_wait_for_what_was_drawn_if_asked() {
+    let [program, frame] =
+        ["program", "frame"].map(|gl_time| with_known_times("tests/guest/gles_frames.c", gl_time));
+    let half = |run: &Finished| run.integer("/frames/0/time/p50_ns");
+    assert_eq!(frame.report["finish"], "frame");
+    assert!(half(&program) < WORK_NS / 5, "{}", half(&program));
+    let waited = half(&frame);
+    assert!((WORK_NS..WORK_NS * 6 / 5).contains(&waited), "{waited}");
+    for run in [program, frame] {
+        // Ten frames, and what is before the program's last wait.
+        assert_eq!(run.integer("/simulated/gpu_ns"), 11 * WORK_NS);
+        assert!(run.integer("/simulated/program_ns") >= 11 * WORK_NS);
+    }
+}
+
+#[test]
+fn every_call_lasts_until_it_is_done_if_asked() {
+    let run = example_with(&["--gl-time", "call"], "gles-fog", "10");
+    assert_eq!(run.report["finish"], "call");
+    let entries = run.report["entries"].as_array().unwrap();
+    let draw = entries
+        .iter()
+        .find(|entry| {
+            entry["name"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("glDraw"))
+        })
+        .unwrap();
+    // Rasterizing is a draw's, not that of the call that waits.
+    let read = entries.iter().find(|entry| entry["name"] == "glReadPixels");
+    let gpu = read.unwrap()["gpu_ns"].as_u64().unwrap();
+    let draws = draw["board_cpu_ns"].as_u64().unwrap();
+    assert!(draws > 10 * gpu, "{draws} {gpu}");
+}
+
+/// The same bytes, and the same simulated time, from a recording.
+#[test]
+fn a_recording_draws_the_same_frames_in_the_same_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("run.trace").display().to_string();
+    let replay = format!("replay:{trace}");
+    for name in EXAMPLES {
+        let recorded = example_with(&["--record", &trace], name, "20");
+        let replayed = example_with(&["--board", &replay], name, "20");
+        assert_eq!(recorded.stdout, replayed.stdout);
+        for what in ["/simulated", "/frames", "/entries"] {
+            let [one, other] = [&recorded, &replayed].map(|run| run.report.pointer(what).cloned());
+            let times = |of: Option<serde_json::Value>| without_wall_times(of.unwrap());
+            assert_eq!(times(one), times(other), "{name}: {what}");
+        }
+    }
+    let other = run_of_another(&replay);
+    assert_ne!(other.code, Some(0));
+    assert!(
+        other
+            .stderr
+            .contains("the run departs from the recording at call"),
+        "{other:#?}"
+    );
+}
+
+/// One example on the recording of another.
+fn run_of_another(replay: &str) -> Finished {
+    let source = "examples/gles-quads/gles-quads.c";
+    let program = guest_program_of(Width::Arm64, source, Link::Gles)
+        .display()
+        .to_string();
+    Run::new(["--board", replay, &program, "20"]).finish()
+}
+
+/// Numbers of processes and wall times differ from run to run.
+fn without_wall_times(mut value: serde_json::Value) -> serde_json::Value {
+    for part in value.as_array_mut().into_iter().flatten() {
+        for name in ["wall_ns", "process", "thread"] {
+            part.as_object_mut().map(|part| part.remove(name));
+        }
+    }
+    value
 }

@@ -3,7 +3,7 @@
 
 use gil_tests::scripted::Scripted;
 use gil_tests::{
-    Finished, GLES_LIBRARIES, Link, Run, guest_program, native_program_with, numbers_of_processes,
+    Finished, Link, Run, guest_program, native_program_with, numbers_of_processes,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,7 +19,7 @@ const DRAWS: &str = "draws\n  c7f9ebc5, 0\n  4f285bc5, 0\n  40e67bc5, 0\n  5158d
 /// What a list of faults prints on this machine.
 fn natively(list: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let libraries = GLES_LIBRARIES.map(OsStr::new);
+    let libraries: Vec<_> = Link::Gles.libraries().iter().map(OsStr::new).collect();
     let program = native_program_with(PROGRAM, folder.path(), &libraries);
     let output = Command::new(program).arg(list).output().unwrap();
     assert!(output.status.success(), "{list} natively: {output:?}");

@@ -2,7 +2,7 @@
 
 use gil_tests::scripted::Scripted;
 use gil_tests::{
-    Finished, GLES_LIBRARIES, Link, Run, guest_program, native_program_with, numbers_of_processes,
+    Finished, Link, Run, guest_program, native_program_with, numbers_of_processes,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ const PROGRAM: &str = "tests/guest/gles_many.c";
 
 fn natively(which: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let libraries = GLES_LIBRARIES.map(OsStr::new);
+    let libraries: Vec<_> = Link::Gles.libraries().iter().map(OsStr::new).collect();
     let program = native_program_with(PROGRAM, folder.path(), &libraries);
     let output = Command::new(program).arg(which).output().unwrap();
     assert!(output.status.success(), "natively: {output:?}");

@@ -50,6 +50,37 @@ impl<'a> Writer<'a> {
         self.byte(number as u8);
     }
 
+    /// A signed number of 16 to 64 bits.
+    #[inline(always)]
+    pub fn signed(&mut self, number: i64) {
+        self.number(((number << 1) ^ (number >> 63)) as u64);
+    }
+
+    /// A number of 32 bits with a point.
+    #[inline(always)]
+    pub fn float(&mut self, number: f32) {
+        self.piece(&number.to_le_bytes(), 4);
+    }
+
+    /// The same of 64 bits.
+    #[inline(always)]
+    pub fn double(&mut self, number: f64) {
+        self.piece(&number.to_le_bytes(), 8);
+    }
+
+    /// Values, their number in front, if there are any.
+    #[inline(always)]
+    pub fn list<T: Copy>(&mut self, values: Option<&[T]>, write: impl Fn(&mut Self, T)) {
+        let Some(values) = values else {
+            return self.byte(0);
+        };
+        self.byte(1);
+        self.number(values.len() as u64);
+        for value in values {
+            write(self, *value);
+        }
+    }
+
     /// The first `len` of these bytes, written before.
     #[inline(always)]
     pub fn piece<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
@@ -96,6 +127,23 @@ mod tests {
             writer.bytes(&bytes);
             prop_assert_eq!(writer.end(), Some(wanted.len() + 3));
             prop_assert_eq!(&out[3..], wanted);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn so_are_its_numbers(small: i16, long: i64, float: f32, double: f64, list: Option<Vec<i32>>) {
+            let values = (small, long, float, double, &list);
+            let wanted = postcard::to_stdvec(&values).unwrap();
+            let mut out = vec![0; wanted.len()];
+            let mut writer = Writer::new(&mut out, 0);
+            writer.signed(small.into());
+            writer.signed(long);
+            writer.float(float);
+            writer.double(double);
+            writer.list(list.as_deref(), |to, value| to.signed(value.into()));
+            prop_assert_eq!(writer.end(), Some(wanted.len()));
+            prop_assert_eq!(out, wanted);
         }
     }
 

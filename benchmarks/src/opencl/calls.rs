@@ -2,7 +2,7 @@
 //! bridge's and the board's together. The program says when it begins and when it has
 //! ended.
 
-use super::built::{self, Built};
+use crate::c_program::{self, Built};
 use crate::bench::{Bench, Effort};
 use crate::board::{Board, Way};
 use crate::delay;
@@ -49,7 +49,7 @@ const FLAT: Must = Must::AtMost(1.2);
 /// # Errors
 /// [`BenchError`] if a program does not build, or fails.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
-    let built = built::build(SOURCE, bench.folder)?;
+    let built = c_program::build(SOURCE, bench.folder, &["-lOpenCL"], &[])?;
     let mut lines = on_this_machine(bench, &built)?;
     lines.push(over_a_link(bench, &built)?);
     Ok(lines)
@@ -142,7 +142,7 @@ fn socket(address: &Address) -> Result<SocketAddr, BenchError> {
 
 /// `gil run` with the board at this address.
 fn in_guest(bench: &Bench<'_>, board: &Board, address: &str) -> Result<Command, BenchError> {
-    let mut command = built::in_guest(&bench.folder.join("report.json"))?;
+    let mut command = c_program::in_guest(&bench.folder.join("report.json"))?;
     command.args(["--board", address]);
     if let Some(key) = &board.key {
         command.arg("--key").arg(key);
@@ -155,7 +155,7 @@ fn each(command: &mut Command, kinds: &[(&str, u32)]) -> Result<Vec<Duration>, B
     for (kind, number) in kinds {
         command.arg(kind).arg(number.to_string());
     }
-    let moments = built::moments(command, 2 * kinds.len())?;
+    let moments = c_program::moments(command, 2 * kinds.len())?;
     let took = moments.chunks(2).map(|pair| pair[1] - pair[0]);
     Ok(took.zip(kinds).map(|(took, (_, n))| took / *n).collect())
 }

@@ -2,13 +2,12 @@
 //! device, in the guest with the same device as the board, and in the guest
 //! with the GPU stack emulated there, which is PoCL in the guest.
 
-use super::built::{self, Built, in_guest_with_kernels, run};
+use crate::c_program::{self, Built, in_guest_with_kernels, run};
 use crate::bench::{Bench, Effort};
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;
 use gil_guest_names::{Loader, OPENCL, Vendors};
-use gil_report::Report;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -61,14 +60,14 @@ pub fn measure(bench: &Bench<'_>, products: u32, size: u32) -> Result<Vec<Measur
         Effort::Quick => 2.min(products),
         _ => products,
     };
-    let Built { native, guest } = built::build(SOURCE, bench.folder)?;
+    let Built { native, guest } = c_program::build(SOURCE, bench.folder, &["-lOpenCL"], &[])?;
     let (number, size) = (products.to_string(), size.to_string());
     let json = bench.folder.join("report.json");
     let natively = run(Command::new(&native).args([&number, &size]))?;
     run(in_guest_with_kernels(&json)?
         .arg(&guest)
         .args([&number, &size]))?;
-    let report = read(&json)?;
+    let report = c_program::report(&json)?;
     let (wall, simulated) = (&report.wall, &report.simulated);
     let line = |case: &str, ns: u64| {
         let name = format!("{products} products of {size}x{size}, {case}");
@@ -110,7 +109,7 @@ pub fn measure_emulated(bench: &Bench<'_>, size: u32) -> Result<Vec<Measured>, B
             More((10 * 320_u32.pow(3)).div_ceil(size.pow(3)).clamp(1, 10)),
         ),
     };
-    let Built { native, guest } = built::build(SOURCE, bench.folder)?;
+    let Built { native, guest } = c_program::build(SOURCE, bench.folder, &["-lOpenCL"], &[])?;
     let natively = each_natively(&native, size, many)?;
     let file = format!("{}:/matmul", guest.display());
     let json = bench.folder.join("report.json");
@@ -175,7 +174,7 @@ fn first_platform(bench: &Bench<'_>) -> Result<Option<String>, BenchError> {
 
 /// The figure is of the stack that it says it is of.
 fn uses_board(json: &Path, expected: bool) -> Result<(), BenchError> {
-    let calls = read(json)?.totals.calls;
+    let calls = c_program::report(json)?.totals.calls;
     match (calls > 0) == expected {
         true => Ok(()),
         false => Err(BenchError::OtherStack { calls }),
@@ -205,22 +204,13 @@ fn script(mut shell: Command, program: &Path, size: u32, more: More) -> Command 
 /// Of the runs of [`script`]: by differences, in which beginning and end cancel
 /// out.
 fn each(command: &mut Command, more: More) -> Result<Each, BenchError> {
-    let ends = built::moments(command, 4)?;
+    let ends = c_program::moments(command, 4)?;
     let [first, second, third, fourth] = [ends[0], ends[1], ends[2], ends[3]];
     let one = second - first;
     Ok(Each {
         product: (third - second).saturating_sub(one) / more.0,
         multiplication: (fourth - third).saturating_sub(one) / more.0,
     })
-}
-
-fn read(json: &Path) -> Result<Report, BenchError> {
-    let failed = |what: String| BenchError::File {
-        path: json.into(),
-        what,
-    };
-    let text = std::fs::read(json).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }
 
 #[cfg(test)]

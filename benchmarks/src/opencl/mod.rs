@@ -1,6 +1,5 @@
 //! OpenCL's programs.
 
-mod built;
 mod calls;
 mod matmul;
 mod program;

@@ -211,6 +211,47 @@ impl Client {
         Ok(())
     }
 
+    /// As [`post_lazily`](Self::post_lazily) if `lazily`, put into its caller with what
+    /// that knows of the call and its arguments.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    #[inline(always)]
+    pub fn post_numbers(
+        &self,
+        call: &Envelope<'_>,
+        args: &impl Arguments,
+        lazily: bool,
+    ) -> Result<(), Error> {
+        let mut batch = self.lock(call.op)?;
+        match batch.write_here(call, args) {
+            Ok(len) if lazily && !batch.has_ended() => {
+                batch.keep(len, call.class);
+                Ok(())
+            }
+            Ok(len) => self.keep(batch, len, call.op, call.class),
+            Err(_) => {
+                drop(batch);
+                self.post_numbers_behind(&call.borrowed(), args, lazily)
+            }
+        }
+    }
+
+    /// There is no room behind the posts so far.
+    #[cold]
+    #[inline(never)]
+    fn post_numbers_behind(
+        &self,
+        call: &Envelope<'_>,
+        args: &impl Arguments,
+        lazily: bool,
+    ) -> Result<(), Error> {
+        match lazily {
+            true => self.post_lazily(call, &[], args),
+            false => self.post(call, args),
+        }
+    }
+
     /// As [`post`](Self::post), put into its caller with what that knows of the
     /// call: for those that programs make most.
     ///

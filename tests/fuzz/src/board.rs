@@ -4,8 +4,9 @@
 use crate::double::Bytes;
 use crate::file::{file_of, records};
 use crate::input::Input;
-use gil_board::back_end::DriverOptions;
+use gil_board::back_end::{BackEnd, DriverOptions};
 use gil_board::board::{Board, Call, Guest};
+use gil_board::graphics::Graphics;
 use gil_board::meter::Meter;
 use gil_board::opencl::OpenClBoard;
 use gil_board::region::{Budget, Region};
@@ -15,7 +16,8 @@ use gil_kernel_signatures::{Program, Target};
 use gil_transport::connection::Connection;
 use gil_transport::greeting::{Greeting, Shaken, Terms};
 use gil_wire::Op;
-use gil_wire::generated::opencl;
+use gil_wire::call::Handle;
+use gil_wire::generated::{egl, gles, opencl};
 use gil_wire::hello::Hello;
 use gil_wire::message::{self, Direction};
 use socket2::{Domain, Socket, Type};
@@ -150,6 +152,60 @@ pub fn dispatch(data: &[u8]) {
             budget: &budget,
         });
         drop(outcome);
+    }
+}
+
+/// This machine's EGL, or why there is none.
+pub fn graphics_device() -> Result<&'static dyn Board, String> {
+    static BOARD: OnceLock<Result<Box<dyn Board>, String>> = OnceLock::new();
+    let load = || {
+        let loaded = Graphics.load(DriverOptions::default());
+        loaded.map_err(|error| error.to_string())
+    };
+    let board = BOARD.get_or_init(load).as_ref();
+    board.map(Box::as_ref).map_err(Clone::clone)
+}
+
+/// Calls of EGL and OpenGL ES with any arguments, on a session of this machine's EGL
+/// that has a display, and what these calls make on it. Nothing is done where there is
+/// none.
+pub fn graphics(data: &[u8]) {
+    let Ok(board) = graphics_device() else {
+        return;
+    };
+    let budget = Budget::new(1 << 20);
+    let mut session = board.open(GUEST, &budget).expect("a session");
+    let mut input = Input(data);
+    let display = postcard::to_stdvec(&egl::EglInitializeArgs { dpy: Handle(1) });
+    let display = display.expect("plain data encodes");
+    let mut call = |seq, op, flags: u8, args: &[u8], regions| {
+        let head = message::Call {
+            seq,
+            op,
+            thread: u32::from(flags >> 6),
+            answer: flags & 2 != 0,
+            finish: flags & 4 != 0,
+            event: (flags & 1 != 0).then_some(seq),
+            args,
+            regions: Vec::new(),
+        };
+        let outcome = session.call(Call {
+            head: &head,
+            regions,
+            budget: &budget,
+        });
+        drop(outcome);
+    };
+    call(0, egl::EGL_INITIALIZE, 2, &display, Vec::new());
+    for seq in 1..5 {
+        let (entry, flags) = (input.u16(), input.u8());
+        let api = match flags & 8 {
+            0 => egl::API,
+            _ => gles::API,
+        };
+        let args = input.counted();
+        let regions = regions(&mut input, &budget);
+        call(seq, Op::new(api, entry), flags, args, regions);
     }
 }
 

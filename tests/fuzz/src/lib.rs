@@ -26,7 +26,7 @@ pub use input::Input;
 pub type Body = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 19] = [
+pub const TARGETS: [(&str, Body); 20] = [
     ("arguments", wire::arguments),
     ("btf", detect::btf),
     ("checkpoint", host::checkpoint),
@@ -35,6 +35,7 @@ pub const TARGETS: [(&str, Body); 19] = [
     ("elf", detect::elf),
     ("envelopes", wire::envelopes),
     ("frames", wire::frames),
+    ("graphics", board::graphics),
     ("hello", wire::hello),
     ("kernel_image", detect::kernel_image),
     ("opencl_c", board::opencl_c),

@@ -10,8 +10,15 @@ use gil_tests::{Finished, Link, Run, guest_program};
 /// those.
 const IN_ITS_ROUNDS: usize = 24;
 
+/// Calls of both processes, at least, that have answers.
+const ANSWERED: usize = 12;
+
 /// Runs two processes over a fault of the first one's session.
 fn run(fault: Fault, limit: &str) -> Finished {
+    run_of("tests/guest/cl_lost.c", Link::OpenCl, fault, limit)
+}
+
+fn run_of(source: &str, link: Link, fault: Fault, limit: &str) -> Finished {
     let mut agent = Scripted::listening(ANY_PORT, &[]);
     let next = Scripted::listening(ANY_PORT, &[]);
     let proxy = Proxy::start(&agent.address().parse().unwrap(), Some(fault));
@@ -24,7 +31,7 @@ fn run(fault: Fault, limit: &str) -> Finished {
     }
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
-    let program = guest_program("tests/guest/cl_lost.c", Link::OpenCl);
+    let program = guest_program(source, link);
     let address = proxy.address.to_string();
     let options = [
         "--board".as_ref(),
@@ -38,7 +45,7 @@ fn run(fault: Fault, limit: &str) -> Finished {
     let run = Run::new(options).finish().ok();
     assert!(proxy.has_faulted(), "{run:#?}");
     let whole = recording::read(&trace);
-    assert!(whole.answered.len() > IN_ITS_ROUNDS, "{whole:?}");
+    assert!(whole.answered.len() > ANSWERED, "{whole:?}");
     run
 }
 
@@ -93,4 +100,35 @@ fn a_program_whose_messages_come_in_pieces_has_right_results() {
         run.stdout, "first: finished\nsecond: finished\n",
         "{run:#?}"
     );
+}
+
+/// Messages of a process that draws: some as it prepares, and some of its rounds.
+const DRAWING: [usize; 4] = [14, 16, 19, 22];
+
+/// A program that draws loses its board: its context is lost, and the next one's is not.
+fn loses_its_context(wrong: Wrong, way: Way) {
+    for message in DRAWING {
+        let fault = Fault {
+            way,
+            message,
+            wrong,
+        };
+        let run = run_of("tests/guest/gles_lost.c", Link::Gles, fault, "100");
+        assert_eq!(run.stdout, "first: lost\nsecond: finished\n", "{run:#?}");
+        let lost = run.report.pointer("/board/lost").and_then(|it| it.as_str());
+        let lost = lost.expect("a sentence in the report");
+        assert!(lost.contains("closed the connection"), "{lost}");
+        assert!(run.stderr.contains(lost), "{run:#?}");
+    }
+}
+
+#[test]
+fn a_program_that_draws_has_a_lost_context_where_its_connection_is_cut() {
+    loses_its_context(Wrong::Cut, Way::ToHost);
+    loses_its_context(Wrong::Half, Way::ToBoard);
+}
+
+#[test]
+fn and_where_its_agent_is_killed() {
+    loses_its_context(Wrong::Kill, Way::ToBoard);
 }

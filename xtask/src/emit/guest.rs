@@ -3,6 +3,7 @@
 mod args;
 mod manual;
 mod output;
+mod small;
 
 pub use manual::manual;
 
@@ -182,6 +183,9 @@ pub fn kind_of(api: &Api, param: &Param) -> String {
     handle.map(|handle| handle.kind.clone()).unwrap_or_default()
 }
 
+/// Why a stub may use the program's pointers.
+const PROMISES: &str = "// SAFETY: the caller keeps the API's promises for every pointer.\n";
+
 /// One stub that forwards.
 struct Stub<'a> {
     api: &'a Api,
@@ -199,8 +203,10 @@ impl Stub<'_> {
     }
 
     fn body(&self) -> String {
-        let inner = self.inner();
-        let safety = "// SAFETY: the caller keeps the API's promises for every pointer.\n";
+        if let Some(body) = self.numbers() {
+            return body;
+        }
+        let (inner, safety) = (self.inner(), PROMISES);
         match self.call.way {
             Way::Written => {
                 let place = self.call.params.iter().find(|p| p.role == Role::Error);

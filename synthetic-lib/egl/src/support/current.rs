@@ -25,6 +25,7 @@ impl Drop for Thread {
         let Some(binding) = self.0.take() else {
             return;
         };
+        NUMBER.set(Handle::NULL);
         let request = Request::new(wire::GIL_RELEASE_THREAD, Class::Post, gil_guest::entry());
         let context = binding.context.object().number();
         // There is nobody to report an error to.
@@ -34,6 +35,8 @@ impl Drop for Thread {
 
 thread_local! {
     static API: Cell<EGLenum> = const { Cell::new(EGL_OPENGL_ES_API) };
+    /// The number of the context that is current: most calls need no more.
+    static NUMBER: Cell<Handle> = const { Cell::new(Handle::NULL) };
     static THREAD: Thread = const { Thread(RefCell::new(None)) };
 }
 
@@ -50,6 +53,12 @@ pub fn set_api(api: EGLenum) {
 /// The thread's current context.
 pub fn context() -> Option<Object> {
     bound(|binding| Some(binding.context.object().clone()))
+}
+
+/// Its number; null if there is none.
+#[inline(always)]
+pub fn number() -> Handle {
+    NUMBER.get()
 }
 
 /// The surface that the thread draws to.
@@ -104,6 +113,7 @@ pub fn make(
         let reply: wire::EglMakeCurrentReply = reply.decode()?;
         Guest::check(reply.result)
     })?;
+    NUMBER.set(number(context));
     // What was current may die only now, outside the borrow.
     let last = THREAD.try_with(|thread| thread.0.replace(next));
     drop(last);

@@ -33,13 +33,11 @@ pub unsafe extern "C" fn glActiveTexture(texture: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 1));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ACTIVE_TEXTURE, Class::Post, entry);
-        let args = wire::GlActiveTextureArgs {
-            current: current.number(),
-            texture,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ACTIVE_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(texture.into());
+        })
     })
 }
 
@@ -52,14 +50,12 @@ pub unsafe extern "C" fn glAttachShader(program: GLuint, shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 2));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ATTACH_SHADER, Class::Post, entry);
-        let args = wire::GlAttachShaderArgs {
-            current: current.number(),
-            program,
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ATTACH_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(shader.into());
+        })
     })
 }
 
@@ -120,14 +116,12 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
     gil_guest::note(gil_wire::Op::new(3, 6));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_RENDERBUFFER, Class::Post, entry);
-        let args = wire::GlBindRenderbufferArgs {
-            current: current.number(),
-            target,
-            renderbuffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_RENDERBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(renderbuffer.into());
+        })
     })
 }
 
@@ -152,16 +146,14 @@ pub unsafe extern "C" fn glBlendColor(red: GLfloat, green: GLfloat, blue: GLfloa
     gil_guest::note(gil_wire::Op::new(3, 8));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_COLOR, Class::Post, entry);
-        let args = wire::GlBlendColorArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_COLOR, entry, |to| {
+            to.handle(current);
+            to.float(red);
+            to.float(green);
+            to.float(blue);
+            to.float(alpha);
+        })
     })
 }
 
@@ -174,13 +166,11 @@ pub unsafe extern "C" fn glBlendEquation(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 9));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION, Class::Post, entry);
-        let args = wire::GlBlendEquationArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -193,14 +183,12 @@ pub unsafe extern "C" fn glBlendEquationSeparate(modeRGB: GLenum, modeAlpha: GLe
     gil_guest::note(gil_wire::Op::new(3, 10));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION_SEPARATE, Class::Post, entry);
-        let args = wire::GlBlendEquationSeparateArgs {
-            current: current.number(),
-            modeRGB,
-            modeAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(modeRGB.into());
+            to.number(modeAlpha.into());
+        })
     })
 }
 
@@ -213,14 +201,12 @@ pub unsafe extern "C" fn glBlendFunc(sfactor: GLenum, dfactor: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 11));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC, Class::Post, entry);
-        let args = wire::GlBlendFuncArgs {
-            current: current.number(),
-            sfactor,
-            dfactor,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(sfactor.into());
+            to.number(dfactor.into());
+        })
     })
 }
 
@@ -238,16 +224,14 @@ pub unsafe extern "C" fn glBlendFuncSeparate(
     gil_guest::note(gil_wire::Op::new(3, 12));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC_SEPARATE, Class::Post, entry);
-        let args = wire::GlBlendFuncSeparateArgs {
-            current: current.number(),
-            sfactorRGB,
-            dfactorRGB,
-            sfactorAlpha,
-            dfactorAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(sfactorRGB.into());
+            to.number(dfactorRGB.into());
+            to.number(sfactorAlpha.into());
+            to.number(dfactorAlpha.into());
+        })
     })
 }
 
@@ -365,13 +349,11 @@ pub unsafe extern "C" fn glClear(mask: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 16));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR, Class::Post, entry);
-        let args = wire::GlClearArgs {
-            current: current.number(),
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR, entry, |to| {
+            to.handle(current);
+            to.number(mask.into());
+        })
     })
 }
 
@@ -384,16 +366,14 @@ pub unsafe extern "C" fn glClearColor(red: GLfloat, green: GLfloat, blue: GLfloa
     gil_guest::note(gil_wire::Op::new(3, 17));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_COLOR, Class::Post, entry);
-        let args = wire::GlClearColorArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_COLOR, entry, |to| {
+            to.handle(current);
+            to.float(red);
+            to.float(green);
+            to.float(blue);
+            to.float(alpha);
+        })
     })
 }
 
@@ -406,13 +386,11 @@ pub unsafe extern "C" fn glClearDepthf(d: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 18));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_DEPTHF, Class::Post, entry);
-        let args = wire::GlClearDepthfArgs {
-            current: current.number(),
-            d,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_DEPTHF, entry, |to| {
+            to.handle(current);
+            to.float(d);
+        })
     })
 }
 
@@ -425,13 +403,11 @@ pub unsafe extern "C" fn glClearStencil(s: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 19));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_STENCIL, Class::Post, entry);
-        let args = wire::GlClearStencilArgs {
-            current: current.number(),
-            s,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_STENCIL, entry, |to| {
+            to.handle(current);
+            to.signed(s.into());
+        })
     })
 }
 
@@ -449,16 +425,14 @@ pub unsafe extern "C" fn glColorMask(
     gil_guest::note(gil_wire::Op::new(3, 20));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR_MASK, Class::Post, entry);
-        let args = wire::GlColorMaskArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR_MASK, entry, |to| {
+            to.handle(current);
+            to.byte(red);
+            to.byte(green);
+            to.byte(blue);
+            to.byte(alpha);
+        })
     })
 }
 
@@ -471,13 +445,11 @@ pub unsafe extern "C" fn glCompileShader(shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 21));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COMPILE_SHADER, Class::Post, entry);
-        let args = wire::GlCompileShaderArgs {
-            current: current.number(),
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COMPILE_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(shader.into());
+        })
     })
 }
 
@@ -577,20 +549,18 @@ pub unsafe extern "C" fn glCopyTexImage2D(
     gil_guest::note(gil_wire::Op::new(3, 24));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_IMAGE2D, Class::Post, entry);
-        let args = wire::GlCopyTexImage2DArgs {
-            current: current.number(),
-            target,
-            level,
-            internalformat,
-            x,
-            y,
-            width,
-            height,
-            border,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_IMAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.number(internalformat.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(border.into());
+        })
     })
 }
 
@@ -612,20 +582,18 @@ pub unsafe extern "C" fn glCopyTexSubImage2D(
     gil_guest::note(gil_wire::Op::new(3, 25));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_SUB_IMAGE2D, Class::Post, entry);
-        let args = wire::GlCopyTexSubImage2DArgs {
-            current: current.number(),
-            target,
-            level,
-            xoffset,
-            yoffset,
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_SUB_IMAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.signed(xoffset.into());
+            to.signed(yoffset.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -681,13 +649,11 @@ pub unsafe extern "C" fn glCullFace(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 28));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CULL_FACE, Class::Post, entry);
-        let args = wire::GlCullFaceArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CULL_FACE, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -724,13 +690,11 @@ pub unsafe extern "C" fn glDeleteProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 31));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DELETE_PROGRAM, Class::Post, entry);
-        let args = wire::GlDeleteProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DELETE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -755,13 +719,11 @@ pub unsafe extern "C" fn glDeleteShader(shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 33));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DELETE_SHADER, Class::Post, entry);
-        let args = wire::GlDeleteShaderArgs {
-            current: current.number(),
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DELETE_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(shader.into());
+        })
     })
 }
 
@@ -786,13 +748,11 @@ pub unsafe extern "C" fn glDepthFunc(func: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 35));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_FUNC, Class::Post, entry);
-        let args = wire::GlDepthFuncArgs {
-            current: current.number(),
-            func,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+        })
     })
 }
 
@@ -805,13 +765,11 @@ pub unsafe extern "C" fn glDepthMask(flag: GLboolean) {
     gil_guest::note(gil_wire::Op::new(3, 36));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_MASK, Class::Post, entry);
-        let args = wire::GlDepthMaskArgs {
-            current: current.number(),
-            flag,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_MASK, entry, |to| {
+            to.handle(current);
+            to.byte(flag);
+        })
     })
 }
 
@@ -824,14 +782,12 @@ pub unsafe extern "C" fn glDepthRangef(n: GLfloat, f: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 37));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_RANGEF, Class::Post, entry);
-        let args = wire::GlDepthRangefArgs {
-            current: current.number(),
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_RANGEF, entry, |to| {
+            to.handle(current);
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
@@ -844,14 +800,12 @@ pub unsafe extern "C" fn glDetachShader(program: GLuint, shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 38));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DETACH_SHADER, Class::Post, entry);
-        let args = wire::GlDetachShaderArgs {
-            current: current.number(),
-            program,
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DETACH_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(shader.into());
+        })
     })
 }
 
@@ -1024,13 +978,11 @@ pub unsafe extern "C" fn glFrontFace(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 49));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRONT_FACE, Class::Post, entry);
-        let args = wire::GlFrontFaceArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRONT_FACE, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -1075,13 +1027,11 @@ pub unsafe extern "C" fn glGenerateMipmap(target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 51));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_GENERATE_MIPMAP, Class::Post, entry);
-        let args = wire::GlGenerateMipmapArgs {
-            current: current.number(),
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_GENERATE_MIPMAP, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+        })
     })
 }
 
@@ -2024,14 +1974,12 @@ pub unsafe extern "C" fn glHint(target: GLenum, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 81));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_HINT, Class::Post, entry);
-        let args = wire::GlHintArgs {
-            current: current.number(),
-            target,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_HINT, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -2198,13 +2146,11 @@ pub unsafe extern "C" fn glLineWidth(width: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 89));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LINE_WIDTH, Class::Post, entry);
-        let args = wire::GlLineWidthArgs {
-            current: current.number(),
-            width,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LINE_WIDTH, entry, |to| {
+            to.handle(current);
+            to.float(width);
+        })
     })
 }
 
@@ -2217,13 +2163,11 @@ pub unsafe extern "C" fn glLinkProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 90));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LINK_PROGRAM, Class::Post, entry);
-        let args = wire::GlLinkProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LINK_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -2248,14 +2192,12 @@ pub unsafe extern "C" fn glPolygonOffset(factor: GLfloat, units: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 92));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POLYGON_OFFSET, Class::Post, entry);
-        let args = wire::GlPolygonOffsetArgs {
-            current: current.number(),
-            factor,
-            units,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POLYGON_OFFSET, entry, |to| {
+            to.handle(current);
+            to.float(factor);
+            to.float(units);
+        })
     })
 }
 
@@ -2288,12 +2230,10 @@ pub unsafe extern "C" fn glReleaseShaderCompiler() {
     gil_guest::note(gil_wire::Op::new(3, 94));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RELEASE_SHADER_COMPILER, Class::Post, entry);
-        let args = wire::GlReleaseShaderCompilerArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RELEASE_SHADER_COMPILER, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -2311,16 +2251,14 @@ pub unsafe extern "C" fn glRenderbufferStorage(
     gil_guest::note(gil_wire::Op::new(3, 95));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RENDERBUFFER_STORAGE, Class::Post, entry);
-        let args = wire::GlRenderbufferStorageArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -2333,14 +2271,12 @@ pub unsafe extern "C" fn glSampleCoverage(value: GLfloat, invert: GLboolean) {
     gil_guest::note(gil_wire::Op::new(3, 96));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLE_COVERAGE, Class::Post, entry);
-        let args = wire::GlSampleCoverageArgs {
-            current: current.number(),
-            value,
-            invert,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLE_COVERAGE, entry, |to| {
+            to.handle(current);
+            to.float(value);
+            to.byte(invert);
+        })
     })
 }
 
@@ -2353,16 +2289,14 @@ pub unsafe extern "C" fn glScissor(x: GLint, y: GLint, width: GLsizei, height: G
     gil_guest::note(gil_wire::Op::new(3, 97));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCISSOR, Class::Post, entry);
-        let args = wire::GlScissorArgs {
-            current: current.number(),
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCISSOR, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -2451,15 +2385,13 @@ pub unsafe extern "C" fn glStencilFunc(func: GLenum, r#ref: GLint, mask: GLuint)
     gil_guest::note(gil_wire::Op::new(3, 100));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_FUNC, Class::Post, entry);
-        let args = wire::GlStencilFuncArgs {
-            current: current.number(),
-            func,
-            r#ref,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+            to.signed(r#ref.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2477,16 +2409,14 @@ pub unsafe extern "C" fn glStencilFuncSeparate(
     gil_guest::note(gil_wire::Op::new(3, 101));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_FUNC_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilFuncSeparateArgs {
-            current: current.number(),
-            face,
-            func,
-            r#ref,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_FUNC_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(func.into());
+            to.signed(r#ref.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2499,13 +2429,11 @@ pub unsafe extern "C" fn glStencilMask(mask: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 102));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_MASK, Class::Post, entry);
-        let args = wire::GlStencilMaskArgs {
-            current: current.number(),
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_MASK, entry, |to| {
+            to.handle(current);
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2518,14 +2446,12 @@ pub unsafe extern "C" fn glStencilMaskSeparate(face: GLenum, mask: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 103));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_MASK_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilMaskSeparateArgs {
-            current: current.number(),
-            face,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_MASK_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2538,15 +2464,13 @@ pub unsafe extern "C" fn glStencilOp(fail: GLenum, zfail: GLenum, zpass: GLenum)
     gil_guest::note(gil_wire::Op::new(3, 104));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_OP, Class::Post, entry);
-        let args = wire::GlStencilOpArgs {
-            current: current.number(),
-            fail,
-            zfail,
-            zpass,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_OP, entry, |to| {
+            to.handle(current);
+            to.number(fail.into());
+            to.number(zfail.into());
+            to.number(zpass.into());
+        })
     })
 }
 
@@ -2564,16 +2488,14 @@ pub unsafe extern "C" fn glStencilOpSeparate(
     gil_guest::note(gil_wire::Op::new(3, 105));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_OP_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilOpSeparateArgs {
-            current: current.number(),
-            face,
-            sfail,
-            dpfail,
-            dppass,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_OP_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(sfail.into());
+            to.number(dpfail.into());
+            to.number(dppass.into());
+        })
     })
 }
 
@@ -2634,15 +2556,13 @@ pub unsafe extern "C" fn glTexParameterf(target: GLenum, pname: GLenum, param: G
     gil_guest::note(gil_wire::Op::new(3, 107));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_PARAMETERF, Class::Post, entry);
-        let args = wire::GlTexParameterfArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_PARAMETERF, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -2685,15 +2605,13 @@ pub unsafe extern "C" fn glTexParameteri(target: GLenum, pname: GLenum, param: G
     gil_guest::note(gil_wire::Op::new(3, 109));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_PARAMETERI, Class::Post, entry);
-        let args = wire::GlTexParameteriArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -2784,14 +2702,12 @@ pub unsafe extern "C" fn glUniform1f(location: GLint, v0: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 112));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1F, Class::Post, entry);
-        let args = wire::GlUniform1fArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+        })
     })
 }
 
@@ -2806,21 +2722,19 @@ pub unsafe extern "C" fn glUniform1fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1FV, Class::Post, entry);
-            let args = wire::GlUniform1fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -2834,14 +2748,12 @@ pub unsafe extern "C" fn glUniform1i(location: GLint, v0: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 114));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1I, Class::Post, entry);
-        let args = wire::GlUniform1iArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+        })
     })
 }
 
@@ -2856,21 +2768,19 @@ pub unsafe extern "C" fn glUniform1iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1IV, Class::Post, entry);
-            let args = wire::GlUniform1ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -2884,15 +2794,13 @@ pub unsafe extern "C" fn glUniform2f(location: GLint, v0: GLfloat, v1: GLfloat) 
     gil_guest::note(gil_wire::Op::new(3, 116));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2F, Class::Post, entry);
-        let args = wire::GlUniform2fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+        })
     })
 }
 
@@ -2907,21 +2815,19 @@ pub unsafe extern "C" fn glUniform2fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2FV, Class::Post, entry);
-            let args = wire::GlUniform2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -2935,15 +2841,13 @@ pub unsafe extern "C" fn glUniform2i(location: GLint, v0: GLint, v1: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 118));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2I, Class::Post, entry);
-        let args = wire::GlUniform2iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+        })
     })
 }
 
@@ -2958,21 +2862,19 @@ pub unsafe extern "C" fn glUniform2iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2IV, Class::Post, entry);
-            let args = wire::GlUniform2ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -2986,16 +2888,14 @@ pub unsafe extern "C" fn glUniform3f(location: GLint, v0: GLfloat, v1: GLfloat, 
     gil_guest::note(gil_wire::Op::new(3, 120));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3F, Class::Post, entry);
-        let args = wire::GlUniform3fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+        })
     })
 }
 
@@ -3010,21 +2910,19 @@ pub unsafe extern "C" fn glUniform3fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3FV, Class::Post, entry);
-            let args = wire::GlUniform3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3038,16 +2936,14 @@ pub unsafe extern "C" fn glUniform3i(location: GLint, v0: GLint, v1: GLint, v2: 
     gil_guest::note(gil_wire::Op::new(3, 122));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3I, Class::Post, entry);
-        let args = wire::GlUniform3iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+        })
     })
 }
 
@@ -3062,21 +2958,19 @@ pub unsafe extern "C" fn glUniform3iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3IV, Class::Post, entry);
-            let args = wire::GlUniform3ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -3096,17 +2990,15 @@ pub unsafe extern "C" fn glUniform4f(
     gil_guest::note(gil_wire::Op::new(3, 124));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4F, Class::Post, entry);
-        let args = wire::GlUniform4fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+            to.float(v3);
+        })
     })
 }
 
@@ -3121,21 +3013,19 @@ pub unsafe extern "C" fn glUniform4fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4FV, Class::Post, entry);
-            let args = wire::GlUniform4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3149,17 +3039,15 @@ pub unsafe extern "C" fn glUniform4i(location: GLint, v0: GLint, v1: GLint, v2: 
     gil_guest::note(gil_wire::Op::new(3, 126));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4I, Class::Post, entry);
-        let args = wire::GlUniform4iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+            to.signed(v3.into());
+        })
     })
 }
 
@@ -3174,21 +3062,19 @@ pub unsafe extern "C" fn glUniform4iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4IV, Class::Post, entry);
-            let args = wire::GlUniform4ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -3209,22 +3095,20 @@ pub unsafe extern "C" fn glUniformMatrix2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3245,22 +3129,20 @@ pub unsafe extern "C" fn glUniformMatrix3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(9u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3281,22 +3163,20 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3310,13 +3190,11 @@ pub unsafe extern "C" fn glUseProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 131));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_USE_PROGRAM, Class::Post, entry);
-        let args = wire::GlUseProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_USE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -3329,13 +3207,11 @@ pub unsafe extern "C" fn glValidateProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 132));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VALIDATE_PROGRAM, Class::Post, entry);
-        let args = wire::GlValidateProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VALIDATE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -3348,14 +3224,12 @@ pub unsafe extern "C" fn glVertexAttrib1f(index: GLuint, x: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 133));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB1F, Class::Post, entry);
-        let args = wire::GlVertexAttrib1fArgs {
-            current: current.number(),
-            index,
-            x,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB1F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+        })
     })
 }
 
@@ -3370,15 +3244,13 @@ pub unsafe extern "C" fn glVertexAttrib1fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 1)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB1FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib1fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 1)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB1FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3392,15 +3264,13 @@ pub unsafe extern "C" fn glVertexAttrib2f(index: GLuint, x: GLfloat, y: GLfloat)
     gil_guest::note(gil_wire::Op::new(3, 135));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB2F, Class::Post, entry);
-        let args = wire::GlVertexAttrib2fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB2F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+        })
     })
 }
 
@@ -3415,15 +3285,13 @@ pub unsafe extern "C" fn glVertexAttrib2fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 2)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB2FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib2fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 2)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB2FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3437,16 +3305,14 @@ pub unsafe extern "C" fn glVertexAttrib3f(index: GLuint, x: GLfloat, y: GLfloat,
     gil_guest::note(gil_wire::Op::new(3, 137));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB3F, Class::Post, entry);
-        let args = wire::GlVertexAttrib3fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB3F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(z);
+        })
     })
 }
 
@@ -3461,15 +3327,13 @@ pub unsafe extern "C" fn glVertexAttrib3fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 3)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB3FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib3fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 3)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB3FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3489,17 +3353,15 @@ pub unsafe extern "C" fn glVertexAttrib4f(
     gil_guest::note(gil_wire::Op::new(3, 139));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB4F, Class::Post, entry);
-        let args = wire::GlVertexAttrib4fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB4F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(z);
+            to.float(w);
+        })
     })
 }
 
@@ -3514,15 +3376,13 @@ pub unsafe extern "C" fn glVertexAttrib4fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB4FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib4fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB4FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3555,16 +3415,14 @@ pub unsafe extern "C" fn glViewport(x: GLint, y: GLint, width: GLsizei, height: 
     gil_guest::note(gil_wire::Op::new(3, 142));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VIEWPORT, Class::Post, entry);
-        let args = wire::GlViewportArgs {
-            current: current.number(),
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VIEWPORT, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -3577,13 +3435,11 @@ pub unsafe extern "C" fn glReadBuffer(src: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 143));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_READ_BUFFER, Class::Post, entry);
-        let args = wire::GlReadBufferArgs {
-            current: current.number(),
-            src,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_READ_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(src.into());
+        })
     })
 }
 
@@ -3729,21 +3585,19 @@ pub unsafe extern "C" fn glCopyTexSubImage3D(
     gil_guest::note(gil_wire::Op::new(3, 147));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_SUB_IMAGE3D, Class::Post, entry);
-        let args = wire::GlCopyTexSubImage3DArgs {
-            current: current.number(),
-            target,
-            level,
-            xoffset,
-            yoffset,
-            zoffset,
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_SUB_IMAGE3D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.signed(xoffset.into());
+            to.signed(yoffset.into());
+            to.signed(zoffset.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -3874,18 +3728,14 @@ pub unsafe extern "C" fn glDeleteQueries(n: GLsizei, ids: *const GLuint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
-                ids.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_QUERIES, Class::Post, entry);
-            let args = wire::GlDeleteQueriesArgs {
-                current: current.number(),
-                n,
-                ids: ids_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let ids_in =
+                data::slice::<Guest, u32>(ids.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DELETE_QUERIES, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -3921,14 +3771,12 @@ pub unsafe extern "C" fn glBeginQuery(target: GLenum, id: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 153));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_QUERY, Class::Post, entry);
-        let args = wire::GlBeginQueryArgs {
-            current: current.number(),
-            target,
-            id,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_QUERY, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(id.into());
+        })
     })
 }
 
@@ -3941,13 +3789,11 @@ pub unsafe extern "C" fn glEndQuery(target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 154));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_QUERY, Class::Post, entry);
-        let args = wire::GlEndQueryArgs {
-            current: current.number(),
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_QUERY, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+        })
     })
 }
 
@@ -4056,18 +3902,14 @@ pub unsafe extern "C" fn glDrawBuffers(n: GLsizei, bufs: *const GLenum) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let bufs_in = data::array::<Guest, u32, u32>(
-                bufs.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DRAW_BUFFERS, Class::Post, entry);
-            let args = wire::GlDrawBuffersArgs {
-                current: current.number(),
-                n,
-                bufs: bufs_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let bufs_in =
+                data::slice::<Guest, u32>(bufs.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DRAW_BUFFERS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(bufs_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -4088,22 +3930,20 @@ pub unsafe extern "C" fn glUniformMatrix2x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2X3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2x3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2X3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4124,22 +3964,20 @@ pub unsafe extern "C" fn glUniformMatrix3x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3X2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3x2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3X2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4160,22 +3998,20 @@ pub unsafe extern "C" fn glUniformMatrix2x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2X4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2x4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2X4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4196,22 +4032,20 @@ pub unsafe extern "C" fn glUniformMatrix4x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4X2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4x2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4X2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4232,22 +4066,20 @@ pub unsafe extern "C" fn glUniformMatrix3x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3X4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3x4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3X4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4268,22 +4100,20 @@ pub unsafe extern "C" fn glUniformMatrix4x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4X3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4x3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4X3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4308,22 +4138,20 @@ pub unsafe extern "C" fn glBlitFramebuffer(
     gil_guest::note(gil_wire::Op::new(3, 166));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLIT_FRAMEBUFFER, Class::Post, entry);
-        let args = wire::GlBlitFramebufferArgs {
-            current: current.number(),
-            srcX0,
-            srcY0,
-            srcX1,
-            srcY1,
-            dstX0,
-            dstY0,
-            dstX1,
-            dstY1,
-            mask,
-            filter,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLIT_FRAMEBUFFER, entry, |to| {
+            to.handle(current);
+            to.signed(srcX0.into());
+            to.signed(srcY0.into());
+            to.signed(srcX1.into());
+            to.signed(srcY1.into());
+            to.signed(dstX0.into());
+            to.signed(dstY0.into());
+            to.signed(dstX1.into());
+            to.signed(dstY1.into());
+            to.number(mask.into());
+            to.number(filter.into());
+        })
     })
 }
 
@@ -4342,21 +4170,15 @@ pub unsafe extern "C" fn glRenderbufferStorageMultisample(
     gil_guest::note(gil_wire::Op::new(3, 167));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(
-            wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE,
-            Class::Post,
-            entry,
-        );
-        let args = wire::GlRenderbufferStorageMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -4375,17 +4197,15 @@ pub unsafe extern "C" fn glFramebufferTextureLayer(
     gil_guest::note(gil_wire::Op::new(3, 168));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, Class::Post, entry);
-        let args = wire::GlFramebufferTextureLayerArgs {
-            current: current.number(),
-            target,
-            attachment,
-            texture,
-            level,
-            layer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.signed(layer.into());
+        })
     })
 }
 
@@ -4544,13 +4364,11 @@ pub unsafe extern "C" fn glBeginTransformFeedback(primitiveMode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 176));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlBeginTransformFeedbackArgs {
-            current: current.number(),
-            primitiveMode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+            to.number(primitiveMode.into());
+        })
     })
 }
 
@@ -4563,12 +4381,10 @@ pub unsafe extern "C" fn glEndTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 177));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlEndTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -4811,17 +4627,15 @@ pub unsafe extern "C" fn glVertexAttribI4i(index: GLuint, x: GLint, y: GLint, z:
     gil_guest::note(gil_wire::Op::new(3, 185));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4I, Class::Post, entry);
-        let args = wire::GlVertexAttribI4iArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4I, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+            to.signed(w.into());
+        })
     })
 }
 
@@ -4840,17 +4654,15 @@ pub unsafe extern "C" fn glVertexAttribI4ui(
     gil_guest::note(gil_wire::Op::new(3, 186));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UI, Class::Post, entry);
-        let args = wire::GlVertexAttribI4uiArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4UI, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.number(x.into());
+            to.number(y.into());
+            to.number(z.into());
+            to.number(w.into());
+        })
     })
 }
 
@@ -4865,15 +4677,13 @@ pub unsafe extern "C" fn glVertexAttribI4iv(index: GLuint, v: *const GLint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4IV, Class::Post, entry);
-            let args = wire::GlVertexAttribI4ivArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4IV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -4889,15 +4699,13 @@ pub unsafe extern "C" fn glVertexAttribI4uiv(index: GLuint, v: *const GLuint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, u32, u32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UIV, Class::Post, entry);
-            let args = wire::GlVertexAttribI4uivArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, u32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4UIV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -4949,14 +4757,12 @@ pub unsafe extern "C" fn glUniform1ui(location: GLint, v0: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 191));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1UI, Class::Post, entry);
-        let args = wire::GlUniform1uiArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+        })
     })
 }
 
@@ -4969,15 +4775,13 @@ pub unsafe extern "C" fn glUniform2ui(location: GLint, v0: GLuint, v1: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 192));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2UI, Class::Post, entry);
-        let args = wire::GlUniform2uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+        })
     })
 }
 
@@ -4990,16 +4794,14 @@ pub unsafe extern "C" fn glUniform3ui(location: GLint, v0: GLuint, v1: GLuint, v
     gil_guest::note(gil_wire::Op::new(3, 193));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3UI, Class::Post, entry);
-        let args = wire::GlUniform3uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+        })
     })
 }
 
@@ -5018,17 +4820,15 @@ pub unsafe extern "C" fn glUniform4ui(
     gil_guest::note(gil_wire::Op::new(3, 194));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4UI, Class::Post, entry);
-        let args = wire::GlUniform4uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+            to.number(v3.into());
+        })
     })
 }
 
@@ -5043,21 +4843,19 @@ pub unsafe extern "C" fn glUniform1uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1UIV, Class::Post, entry);
-            let args = wire::GlUniform1uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5073,21 +4871,19 @@ pub unsafe extern "C" fn glUniform2uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2UIV, Class::Post, entry);
-            let args = wire::GlUniform2uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5103,21 +4899,19 @@ pub unsafe extern "C" fn glUniform3uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3UIV, Class::Post, entry);
-            let args = wire::GlUniform3uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5133,21 +4927,19 @@ pub unsafe extern "C" fn glUniform4uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4UIV, Class::Post, entry);
-            let args = wire::GlUniform4uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5256,16 +5048,14 @@ pub unsafe extern "C" fn glClearBufferfi(
     gil_guest::note(gil_wire::Op::new(3, 202));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_BUFFERFI, Class::Post, entry);
-        let args = wire::GlClearBufferfiArgs {
-            current: current.number(),
-            buffer,
-            drawbuffer,
-            depth,
-            stencil,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_BUFFERFI, entry, |to| {
+            to.handle(current);
+            to.number(buffer.into());
+            to.signed(drawbuffer.into());
+            to.float(depth);
+            to.signed(stencil.into());
+        })
     })
 }
 
@@ -5296,17 +5086,15 @@ pub unsafe extern "C" fn glCopyBufferSubData(
     gil_guest::note(gil_wire::Op::new(3, 204));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_BUFFER_SUB_DATA, Class::Post, entry);
-        let args = wire::GlCopyBufferSubDataArgs {
-            current: current.number(),
-            readTarget,
-            writeTarget,
-            readOffset: readOffset as i64,
-            writeOffset: writeOffset as i64,
-            size: size as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_BUFFER_SUB_DATA, entry, |to| {
+            to.handle(current);
+            to.number(readTarget.into());
+            to.number(writeTarget.into());
+            to.signed(readOffset as i64);
+            to.signed(writeOffset as i64);
+            to.signed(size as i64);
+        })
     })
 }
 
@@ -5541,15 +5329,13 @@ pub unsafe extern "C" fn glUniformBlockBinding(
     gil_guest::note(gil_wire::Op::new(3, 210));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM_BLOCK_BINDING, Class::Post, entry);
-        let args = wire::GlUniformBlockBindingArgs {
-            current: current.number(),
-            program,
-            uniformBlockIndex,
-            uniformBlockBinding,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM_BLOCK_BINDING, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(uniformBlockIndex.into());
+            to.number(uniformBlockBinding.into());
+        })
     })
 }
 
@@ -5872,18 +5658,16 @@ pub unsafe extern "C" fn glDeleteSamplers(count: GLsizei, samplers: *const GLuin
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let samplers_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let samplers_in = data::slice::<Guest, u32>(
                 samplers.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_SAMPLERS, Class::Post, entry);
-            let args = wire::GlDeleteSamplersArgs {
-                current: current.number(),
-                count,
-                samplers: samplers_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_SAMPLERS, entry, |to| {
+                to.handle(current);
+                to.signed(count.into());
+                to.list(samplers_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5919,14 +5703,12 @@ pub unsafe extern "C" fn glBindSampler(unit: GLuint, sampler: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 225));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_SAMPLER, Class::Post, entry);
-        let args = wire::GlBindSamplerArgs {
-            current: current.number(),
-            unit,
-            sampler,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_SAMPLER, entry, |to| {
+            to.handle(current);
+            to.number(unit.into());
+            to.number(sampler.into());
+        })
     })
 }
 
@@ -5939,15 +5721,13 @@ pub unsafe extern "C" fn glSamplerParameteri(sampler: GLuint, pname: GLenum, par
     gil_guest::note(gil_wire::Op::new(3, 226));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLER_PARAMETERI, Class::Post, entry);
-        let args = wire::GlSamplerParameteriArgs {
-            current: current.number(),
-            sampler,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLER_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(sampler.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -5990,15 +5770,13 @@ pub unsafe extern "C" fn glSamplerParameterf(sampler: GLuint, pname: GLenum, par
     gil_guest::note(gil_wire::Op::new(3, 228));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLER_PARAMETERF, Class::Post, entry);
-        let args = wire::GlSamplerParameterfArgs {
-            current: current.number(),
-            sampler,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLER_PARAMETERF, entry, |to| {
+            to.handle(current);
+            to.number(sampler.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -6135,14 +5913,12 @@ pub unsafe extern "C" fn glBindTransformFeedback(target: GLenum, id: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 233));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlBindTransformFeedbackArgs {
-            current: current.number(),
-            target,
-            id,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(id.into());
+        })
     })
 }
 
@@ -6157,18 +5933,14 @@ pub unsafe extern "C" fn glDeleteTransformFeedbacks(n: GLsizei, ids: *const GLui
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
-                ids.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_TRANSFORM_FEEDBACKS, Class::Post, entry);
-            let args = wire::GlDeleteTransformFeedbacksArgs {
-                current: current.number(),
-                n,
-                ids: ids_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let ids_in =
+                data::slice::<Guest, u32>(ids.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DELETE_TRANSFORM_FEEDBACKS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -6236,12 +6008,10 @@ pub unsafe extern "C" fn glPauseTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 237));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PAUSE_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlPauseTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PAUSE_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -6254,12 +6024,10 @@ pub unsafe extern "C" fn glResumeTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 238));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RESUME_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlResumeTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RESUME_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -6345,15 +6113,13 @@ pub unsafe extern "C" fn glProgramParameteri(program: GLuint, pname: GLenum, val
     gil_guest::note(gil_wire::Op::new(3, 241));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_PARAMETERI, Class::Post, entry);
-        let args = wire::GlProgramParameteriArgs {
-            current: current.number(),
-            program,
-            pname,
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(pname.into());
+            to.signed(value.into());
+        })
     })
 }
 
@@ -6372,19 +6138,17 @@ pub unsafe extern "C" fn glInvalidateFramebuffer(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_INVALIDATE_FRAMEBUFFER, Class::Post, entry);
-            let args = wire::GlInvalidateFramebufferArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_INVALIDATE_FRAMEBUFFER, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -6408,23 +6172,21 @@ pub unsafe extern "C" fn glInvalidateSubFramebuffer(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_INVALIDATE_SUB_FRAMEBUFFER, Class::Post, entry);
-            let args = wire::GlInvalidateSubFramebufferArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-                x,
-                y,
-                width,
-                height,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_INVALIDATE_SUB_FRAMEBUFFER, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+                to.signed(x.into());
+                to.signed(y.into());
+                to.signed(width.into());
+                to.signed(height.into());
+            })
         }
     })
 }
@@ -6444,17 +6206,15 @@ pub unsafe extern "C" fn glTexStorage2D(
     gil_guest::note(gil_wire::Op::new(3, 244));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE2D, Class::Post, entry);
-        let args = wire::GlTexStorage2DArgs {
-            current: current.number(),
-            target,
-            levels,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(levels.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -6474,18 +6234,16 @@ pub unsafe extern "C" fn glTexStorage3D(
     gil_guest::note(gil_wire::Op::new(3, 245));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE3D, Class::Post, entry);
-        let args = wire::GlTexStorage3DArgs {
-            current: current.number(),
-            target,
-            levels,
-            internalformat,
-            width,
-            height,
-            depth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE3D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(levels.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(depth.into());
+        })
     })
 }
 
@@ -6543,15 +6301,13 @@ pub unsafe extern "C" fn glDispatchCompute(
     gil_guest::note(gil_wire::Op::new(3, 247));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISPATCH_COMPUTE, Class::Post, entry);
-        let args = wire::GlDispatchComputeArgs {
-            current: current.number(),
-            num_groups_x,
-            num_groups_y,
-            num_groups_z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISPATCH_COMPUTE, entry, |to| {
+            to.handle(current);
+            to.number(num_groups_x.into());
+            to.number(num_groups_y.into());
+            to.number(num_groups_z.into());
+        })
     })
 }
 
@@ -6564,13 +6320,11 @@ pub unsafe extern "C" fn glDispatchComputeIndirect(indirect: GLintptr) {
     gil_guest::note(gil_wire::Op::new(3, 248));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISPATCH_COMPUTE_INDIRECT, Class::Post, entry);
-        let args = wire::GlDispatchComputeIndirectArgs {
-            current: current.number(),
-            indirect: indirect as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISPATCH_COMPUTE_INDIRECT, entry, |to| {
+            to.handle(current);
+            to.signed(indirect as i64);
+        })
     })
 }
 
@@ -6611,15 +6365,13 @@ pub unsafe extern "C" fn glFramebufferParameteri(target: GLenum, pname: GLenum, 
     gil_guest::note(gil_wire::Op::new(3, 251));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_PARAMETERI, Class::Post, entry);
-        let args = wire::GlFramebufferParameteriArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -6864,15 +6616,13 @@ pub unsafe extern "C" fn glUseProgramStages(pipeline: GLuint, stages: GLbitfield
     gil_guest::note(gil_wire::Op::new(3, 258));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_USE_PROGRAM_STAGES, Class::Post, entry);
-        let args = wire::GlUseProgramStagesArgs {
-            current: current.number(),
-            pipeline,
-            stages,
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_USE_PROGRAM_STAGES, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+            to.number(stages.into());
+            to.number(program.into());
+        })
     })
 }
 
@@ -6885,14 +6635,12 @@ pub unsafe extern "C" fn glActiveShaderProgram(pipeline: GLuint, program: GLuint
     gil_guest::note(gil_wire::Op::new(3, 259));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ACTIVE_SHADER_PROGRAM, Class::Post, entry);
-        let args = wire::GlActiveShaderProgramArgs {
-            current: current.number(),
-            pipeline,
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ACTIVE_SHADER_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+            to.number(program.into());
+        })
     })
 }
 
@@ -6944,13 +6692,11 @@ pub unsafe extern "C" fn glBindProgramPipeline(pipeline: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 261));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_PROGRAM_PIPELINE, Class::Post, entry);
-        let args = wire::GlBindProgramPipelineArgs {
-            current: current.number(),
-            pipeline,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_PROGRAM_PIPELINE, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+        })
     })
 }
 
@@ -6965,18 +6711,16 @@ pub unsafe extern "C" fn glDeleteProgramPipelines(n: GLsizei, pipelines: *const 
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let pipelines_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let pipelines_in = data::slice::<Guest, u32>(
                 pipelines.cast(),
                 Length::of(n).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_PROGRAM_PIPELINES, Class::Post, entry);
-            let args = wire::GlDeleteProgramPipelinesArgs {
-                current: current.number(),
-                n,
-                pipelines: pipelines_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_PROGRAM_PIPELINES, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(pipelines_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7081,15 +6825,13 @@ pub unsafe extern "C" fn glProgramUniform1i(program: GLuint, location: GLint, v0
     gil_guest::note(gil_wire::Op::new(3, 266));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1I, Class::Post, entry);
-        let args = wire::GlProgramUniform1iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+        })
     })
 }
 
@@ -7107,16 +6849,14 @@ pub unsafe extern "C" fn glProgramUniform2i(
     gil_guest::note(gil_wire::Op::new(3, 267));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2I, Class::Post, entry);
-        let args = wire::GlProgramUniform2iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+        })
     })
 }
 
@@ -7135,17 +6875,15 @@ pub unsafe extern "C" fn glProgramUniform3i(
     gil_guest::note(gil_wire::Op::new(3, 268));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3I, Class::Post, entry);
-        let args = wire::GlProgramUniform3iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+        })
     })
 }
 
@@ -7165,18 +6903,16 @@ pub unsafe extern "C" fn glProgramUniform4i(
     gil_guest::note(gil_wire::Op::new(3, 269));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4I, Class::Post, entry);
-        let args = wire::GlProgramUniform4iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+            to.signed(v3.into());
+        })
     })
 }
 
@@ -7189,15 +6925,13 @@ pub unsafe extern "C" fn glProgramUniform1ui(program: GLuint, location: GLint, v
     gil_guest::note(gil_wire::Op::new(3, 270));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1UI, Class::Post, entry);
-        let args = wire::GlProgramUniform1uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+        })
     })
 }
 
@@ -7215,16 +6949,14 @@ pub unsafe extern "C" fn glProgramUniform2ui(
     gil_guest::note(gil_wire::Op::new(3, 271));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2UI, Class::Post, entry);
-        let args = wire::GlProgramUniform2uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+        })
     })
 }
 
@@ -7243,17 +6975,15 @@ pub unsafe extern "C" fn glProgramUniform3ui(
     gil_guest::note(gil_wire::Op::new(3, 272));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3UI, Class::Post, entry);
-        let args = wire::GlProgramUniform3uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+        })
     })
 }
 
@@ -7273,18 +7003,16 @@ pub unsafe extern "C" fn glProgramUniform4ui(
     gil_guest::note(gil_wire::Op::new(3, 273));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4UI, Class::Post, entry);
-        let args = wire::GlProgramUniform4uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+            to.number(v3.into());
+        })
     })
 }
 
@@ -7297,15 +7025,13 @@ pub unsafe extern "C" fn glProgramUniform1f(program: GLuint, location: GLint, v0
     gil_guest::note(gil_wire::Op::new(3, 274));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1F, Class::Post, entry);
-        let args = wire::GlProgramUniform1fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+        })
     })
 }
 
@@ -7323,16 +7049,14 @@ pub unsafe extern "C" fn glProgramUniform2f(
     gil_guest::note(gil_wire::Op::new(3, 275));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2F, Class::Post, entry);
-        let args = wire::GlProgramUniform2fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+        })
     })
 }
 
@@ -7351,17 +7075,15 @@ pub unsafe extern "C" fn glProgramUniform3f(
     gil_guest::note(gil_wire::Op::new(3, 276));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3F, Class::Post, entry);
-        let args = wire::GlProgramUniform3fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+        })
     })
 }
 
@@ -7381,18 +7103,16 @@ pub unsafe extern "C" fn glProgramUniform4f(
     gil_guest::note(gil_wire::Op::new(3, 277));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4F, Class::Post, entry);
-        let args = wire::GlProgramUniform4fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+            to.float(v3);
+        })
     })
 }
 
@@ -7412,20 +7132,18 @@ pub unsafe extern "C" fn glProgramUniform1iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1IV, Class::Post, entry);
-            let args = wire::GlProgramUniform1ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7446,22 +7164,20 @@ pub unsafe extern "C" fn glProgramUniform2iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2IV, Class::Post, entry);
-            let args = wire::GlProgramUniform2ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7482,22 +7198,20 @@ pub unsafe extern "C" fn glProgramUniform3iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3IV, Class::Post, entry);
-            let args = wire::GlProgramUniform3ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7518,22 +7232,20 @@ pub unsafe extern "C" fn glProgramUniform4iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4IV, Class::Post, entry);
-            let args = wire::GlProgramUniform4ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7554,20 +7266,18 @@ pub unsafe extern "C" fn glProgramUniform1uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform1uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7588,22 +7298,20 @@ pub unsafe extern "C" fn glProgramUniform2uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform2uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7624,22 +7332,20 @@ pub unsafe extern "C" fn glProgramUniform3uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform3uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7660,22 +7366,20 @@ pub unsafe extern "C" fn glProgramUniform4uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform4uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7696,20 +7400,18 @@ pub unsafe extern "C" fn glProgramUniform1fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1FV, Class::Post, entry);
-            let args = wire::GlProgramUniform1fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7730,22 +7432,20 @@ pub unsafe extern "C" fn glProgramUniform2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2FV, Class::Post, entry);
-            let args = wire::GlProgramUniform2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7766,22 +7466,20 @@ pub unsafe extern "C" fn glProgramUniform3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3FV, Class::Post, entry);
-            let args = wire::GlProgramUniform3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7802,22 +7500,20 @@ pub unsafe extern "C" fn glProgramUniform4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4FV, Class::Post, entry);
-            let args = wire::GlProgramUniform4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7839,23 +7535,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7877,23 +7571,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(9u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7915,23 +7607,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7953,23 +7643,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2x3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2X3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7991,23 +7679,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3x2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3X2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8029,23 +7715,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2x4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2X4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8067,23 +7751,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4x2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4X2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8105,23 +7787,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3x4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3X4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8143,23 +7823,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4x3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4X3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8173,13 +7851,11 @@ pub unsafe extern "C" fn glValidateProgramPipeline(pipeline: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 299));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VALIDATE_PROGRAM_PIPELINE, Class::Post, entry);
-        let args = wire::GlValidateProgramPipelineArgs {
-            current: current.number(),
-            pipeline,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VALIDATE_PROGRAM_PIPELINE, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+        })
     })
 }
 
@@ -8237,19 +7913,17 @@ pub unsafe extern "C" fn glBindImageTexture(
     gil_guest::note(gil_wire::Op::new(3, 301));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_IMAGE_TEXTURE, Class::Post, entry);
-        let args = wire::GlBindImageTextureArgs {
-            current: current.number(),
-            unit,
-            texture,
-            level,
-            layered,
-            layer,
-            access,
-            format,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_IMAGE_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(unit.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.byte(layered);
+            to.signed(layer.into());
+            to.number(access.into());
+            to.number(format.into());
+        })
     })
 }
 
@@ -8297,13 +7971,11 @@ pub unsafe extern "C" fn glMemoryBarrier(barriers: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 303));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MEMORY_BARRIER, Class::Post, entry);
-        let args = wire::GlMemoryBarrierArgs {
-            current: current.number(),
-            barriers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MEMORY_BARRIER, entry, |to| {
+            to.handle(current);
+            to.number(barriers.into());
+        })
     })
 }
 
@@ -8316,13 +7988,11 @@ pub unsafe extern "C" fn glMemoryBarrierByRegion(barriers: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 304));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MEMORY_BARRIER_BY_REGION, Class::Post, entry);
-        let args = wire::GlMemoryBarrierByRegionArgs {
-            current: current.number(),
-            barriers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MEMORY_BARRIER_BY_REGION, entry, |to| {
+            to.handle(current);
+            to.number(barriers.into());
+        })
     })
 }
 
@@ -8342,18 +8012,16 @@ pub unsafe extern "C" fn glTexStorage2DMultisample(
     gil_guest::note(gil_wire::Op::new(3, 305));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE2D_MULTISAMPLE, Class::Post, entry);
-        let args = wire::GlTexStorage2DMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-            fixedsamplelocations,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE2D_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.byte(fixedsamplelocations);
+        })
     })
 }
 
@@ -8399,14 +8067,12 @@ pub unsafe extern "C" fn glSampleMaski(maskNumber: GLuint, mask: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 307));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLE_MASKI, Class::Post, entry);
-        let args = wire::GlSampleMaskiArgs {
-            current: current.number(),
-            maskNumber,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLE_MASKI, entry, |to| {
+            to.handle(current);
+            to.number(maskNumber.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -8502,16 +8168,14 @@ pub unsafe extern "C" fn glBindVertexBuffer(
     gil_guest::note(gil_wire::Op::new(3, 310));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_VERTEX_BUFFER, Class::Post, entry);
-        let args = wire::GlBindVertexBufferArgs {
-            current: current.number(),
-            bindingindex,
-            buffer,
-            offset: offset as i64,
-            stride,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_VERTEX_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(bindingindex.into());
+            to.number(buffer.into());
+            to.signed(offset as i64);
+            to.signed(stride.into());
+        })
     })
 }
 
@@ -8530,17 +8194,15 @@ pub unsafe extern "C" fn glVertexAttribFormat(
     gil_guest::note(gil_wire::Op::new(3, 311));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_FORMAT, Class::Post, entry);
-        let args = wire::GlVertexAttribFormatArgs {
-            current: current.number(),
-            attribindex,
-            size,
-            r#type,
-            normalized,
-            relativeoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_FORMAT, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.signed(size.into());
+            to.number(r#type.into());
+            to.byte(normalized);
+            to.number(relativeoffset.into());
+        })
     })
 }
 
@@ -8558,16 +8220,14 @@ pub unsafe extern "C" fn glVertexAttribIFormat(
     gil_guest::note(gil_wire::Op::new(3, 312));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I_FORMAT, Class::Post, entry);
-        let args = wire::GlVertexAttribIFormatArgs {
-            current: current.number(),
-            attribindex,
-            size,
-            r#type,
-            relativeoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I_FORMAT, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.signed(size.into());
+            to.number(r#type.into());
+            to.number(relativeoffset.into());
+        })
     })
 }
 
@@ -8580,14 +8240,12 @@ pub unsafe extern "C" fn glVertexAttribBinding(attribindex: GLuint, bindingindex
     gil_guest::note(gil_wire::Op::new(3, 313));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_BINDING, Class::Post, entry);
-        let args = wire::GlVertexAttribBindingArgs {
-            current: current.number(),
-            attribindex,
-            bindingindex,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_BINDING, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.number(bindingindex.into());
+        })
     })
 }
 
@@ -8600,14 +8258,12 @@ pub unsafe extern "C" fn glVertexBindingDivisor(bindingindex: GLuint, divisor: G
     gil_guest::note(gil_wire::Op::new(3, 314));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_BINDING_DIVISOR, Class::Post, entry);
-        let args = wire::GlVertexBindingDivisorArgs {
-            current: current.number(),
-            bindingindex,
-            divisor,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_BINDING_DIVISOR, entry, |to| {
+            to.handle(current);
+            to.number(bindingindex.into());
+            to.number(divisor.into());
+        })
     })
 }
 
@@ -8620,12 +8276,10 @@ pub unsafe extern "C" fn glBlendBarrier() {
     gil_guest::note(gil_wire::Op::new(3, 315));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_BARRIER, Class::Post, entry);
-        let args = wire::GlBlendBarrierArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_BARRIER, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -8654,27 +8308,25 @@ pub unsafe extern "C" fn glCopyImageSubData(
     gil_guest::note(gil_wire::Op::new(3, 316));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_IMAGE_SUB_DATA, Class::Post, entry);
-        let args = wire::GlCopyImageSubDataArgs {
-            current: current.number(),
-            srcName,
-            srcTarget,
-            srcLevel,
-            srcX,
-            srcY,
-            srcZ,
-            dstName,
-            dstTarget,
-            dstLevel,
-            dstX,
-            dstY,
-            dstZ,
-            srcWidth,
-            srcHeight,
-            srcDepth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_IMAGE_SUB_DATA, entry, |to| {
+            to.handle(current);
+            to.number(srcName.into());
+            to.number(srcTarget.into());
+            to.signed(srcLevel.into());
+            to.signed(srcX.into());
+            to.signed(srcY.into());
+            to.signed(srcZ.into());
+            to.number(dstName.into());
+            to.number(dstTarget.into());
+            to.signed(dstLevel.into());
+            to.signed(dstX.into());
+            to.signed(dstY.into());
+            to.signed(dstZ.into());
+            to.signed(srcWidth.into());
+            to.signed(srcHeight.into());
+            to.signed(srcDepth.into());
+        })
     })
 }
 
@@ -8696,22 +8348,20 @@ pub unsafe extern "C" fn glDebugMessageControl(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let ids_in = data::slice::<Guest, u32>(
                 ids.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DEBUG_MESSAGE_CONTROL, Class::Post, entry);
-            let args = wire::GlDebugMessageControlArgs {
-                current: current.number(),
-                source,
-                r#type,
-                severity,
-                count,
-                ids: ids_in,
-                enabled,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DEBUG_MESSAGE_CONTROL, entry, |to| {
+                to.handle(current);
+                to.number(source.into());
+                to.number(r#type.into());
+                to.number(severity.into());
+                to.signed(count.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+                to.byte(enabled);
+            })
         }
     })
 }
@@ -8963,14 +8613,12 @@ pub unsafe extern "C" fn glEnablei(target: GLenum, index: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 328));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ENABLEI, Class::Post, entry);
-        let args = wire::GlEnableiArgs {
-            current: current.number(),
-            target,
-            index,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ENABLEI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+        })
     })
 }
 
@@ -8983,14 +8631,12 @@ pub unsafe extern "C" fn glDisablei(target: GLenum, index: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 329));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISABLEI, Class::Post, entry);
-        let args = wire::GlDisableiArgs {
-            current: current.number(),
-            target,
-            index,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISABLEI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+        })
     })
 }
 
@@ -9003,14 +8649,12 @@ pub unsafe extern "C" fn glBlendEquationi(buf: GLuint, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 330));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATIONI, Class::Post, entry);
-        let args = wire::GlBlendEquationiArgs {
-            current: current.number(),
-            buf,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATIONI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -9023,15 +8667,13 @@ pub unsafe extern "C" fn glBlendEquationSeparatei(buf: GLuint, modeRGB: GLenum, 
     gil_guest::note(gil_wire::Op::new(3, 331));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION_SEPARATEI, Class::Post, entry);
-        let args = wire::GlBlendEquationSeparateiArgs {
-            current: current.number(),
-            buf,
-            modeRGB,
-            modeAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION_SEPARATEI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(modeRGB.into());
+            to.number(modeAlpha.into());
+        })
     })
 }
 
@@ -9044,15 +8686,13 @@ pub unsafe extern "C" fn glBlendFunci(buf: GLuint, src: GLenum, dst: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 332));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNCI, Class::Post, entry);
-        let args = wire::GlBlendFunciArgs {
-            current: current.number(),
-            buf,
-            src,
-            dst,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNCI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(src.into());
+            to.number(dst.into());
+        })
     })
 }
 
@@ -9071,17 +8711,15 @@ pub unsafe extern "C" fn glBlendFuncSeparatei(
     gil_guest::note(gil_wire::Op::new(3, 333));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC_SEPARATEI, Class::Post, entry);
-        let args = wire::GlBlendFuncSeparateiArgs {
-            current: current.number(),
-            buf,
-            srcRGB,
-            dstRGB,
-            srcAlpha,
-            dstAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC_SEPARATEI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(srcRGB.into());
+            to.number(dstRGB.into());
+            to.number(srcAlpha.into());
+            to.number(dstAlpha.into());
+        })
     })
 }
 
@@ -9100,17 +8738,15 @@ pub unsafe extern "C" fn glColorMaski(
     gil_guest::note(gil_wire::Op::new(3, 334));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR_MASKI, Class::Post, entry);
-        let args = wire::GlColorMaskiArgs {
-            current: current.number(),
-            index,
-            r,
-            g,
-            b,
-            a,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR_MASKI, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.byte(r);
+            to.byte(g);
+            to.byte(b);
+            to.byte(a);
+        })
     })
 }
 
@@ -9222,16 +8858,14 @@ pub unsafe extern "C" fn glFramebufferTexture(
     gil_guest::note(gil_wire::Op::new(3, 339));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE, Class::Post, entry);
-        let args = wire::GlFramebufferTextureArgs {
-            current: current.number(),
-            target,
-            attachment,
-            texture,
-            level,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(texture.into());
+            to.signed(level.into());
+        })
     })
 }
 
@@ -9253,20 +8887,18 @@ pub unsafe extern "C" fn glPrimitiveBoundingBox(
     gil_guest::note(gil_wire::Op::new(3, 340));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PRIMITIVE_BOUNDING_BOX, Class::Post, entry);
-        let args = wire::GlPrimitiveBoundingBoxArgs {
-            current: current.number(),
-            minX,
-            minY,
-            minZ,
-            minW,
-            maxX,
-            maxY,
-            maxZ,
-            maxW,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PRIMITIVE_BOUNDING_BOX, entry, |to| {
+            to.handle(current);
+            to.float(minX);
+            to.float(minY);
+            to.float(minZ);
+            to.float(minW);
+            to.float(maxX);
+            to.float(maxY);
+            to.float(maxZ);
+            to.float(maxW);
+        })
     })
 }
 
@@ -9363,13 +8995,11 @@ pub unsafe extern "C" fn glMinSampleShading(value: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 346));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MIN_SAMPLE_SHADING, Class::Post, entry);
-        let args = wire::GlMinSampleShadingArgs {
-            current: current.number(),
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MIN_SAMPLE_SHADING, entry, |to| {
+            to.handle(current);
+            to.float(value);
+        })
     })
 }
 
@@ -9382,14 +9012,12 @@ pub unsafe extern "C" fn glPatchParameteri(pname: GLenum, value: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 347));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PATCH_PARAMETERI, Class::Post, entry);
-        let args = wire::GlPatchParameteriArgs {
-            current: current.number(),
-            pname,
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PATCH_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.signed(value.into());
+        })
     })
 }
 
@@ -9678,15 +9306,13 @@ pub unsafe extern "C" fn glTexBuffer(target: GLenum, internalformat: GLenum, buf
     gil_guest::note(gil_wire::Op::new(3, 356));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_BUFFER, Class::Post, entry);
-        let args = wire::GlTexBufferArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            buffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.number(buffer.into());
+        })
     })
 }
 
@@ -9705,17 +9331,15 @@ pub unsafe extern "C" fn glTexBufferRange(
     gil_guest::note(gil_wire::Op::new(3, 357));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_BUFFER_RANGE, Class::Post, entry);
-        let args = wire::GlTexBufferRangeArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            buffer,
-            offset: offset as i64,
-            size: size as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_BUFFER_RANGE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.number(buffer.into());
+            to.signed(offset as i64);
+            to.signed(size as i64);
+        })
     })
 }
 
@@ -9736,19 +9360,17 @@ pub unsafe extern "C" fn glTexStorage3DMultisample(
     gil_guest::note(gil_wire::Op::new(3, 358));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE3D_MULTISAMPLE, Class::Post, entry);
-        let args = wire::GlTexStorage3DMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-            depth,
-            fixedsamplelocations,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE3D_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(depth.into());
+            to.byte(fixedsamplelocations);
+        })
     })
 }
 
@@ -9761,14 +9383,12 @@ pub unsafe extern "C" fn glAlphaFunc(func: GLenum, r#ref: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 400));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ALPHA_FUNC, Class::Post, entry);
-        let args = wire::GlAlphaFuncArgs {
-            current: current.number(),
-            func,
-            r#ref,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ALPHA_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+            to.float(r#ref);
+        })
     })
 }
 
@@ -9783,15 +9403,13 @@ pub unsafe extern "C" fn glClipPlanef(p: GLenum, eqn: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let eqn_in = data::array::<Guest, f32, f32>(eqn.cast(), 4)?;
-            let request = Request::new(wire::GL_CLIP_PLANEF, Class::Post, entry);
-            let args = wire::GlClipPlanefArgs {
-                current: current.number(),
-                p,
-                eqn: eqn_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let eqn_in = data::slice::<Guest, f32>(eqn.cast(), 4)?;
+            Guest::post_numbers(wire::GL_CLIP_PLANEF, entry, |to| {
+                to.handle(current);
+                to.number(p.into());
+                to.list(eqn_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -9805,16 +9423,14 @@ pub unsafe extern "C" fn glColor4f(red: GLfloat, green: GLfloat, blue: GLfloat, 
     gil_guest::note(gil_wire::Op::new(3, 402));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR4F, Class::Post, entry);
-        let args = wire::GlColor4fArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR4F, entry, |to| {
+            to.handle(current);
+            to.float(red);
+            to.float(green);
+            to.float(blue);
+            to.float(alpha);
+        })
     })
 }
 
@@ -9827,14 +9443,12 @@ pub unsafe extern "C" fn glFogf(pname: GLenum, param: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 403));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FOGF, Class::Post, entry);
-        let args = wire::GlFogfArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FOGF, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -9883,18 +9497,16 @@ pub unsafe extern "C" fn glFrustumf(
     gil_guest::note(gil_wire::Op::new(3, 405));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRUSTUMF, Class::Post, entry);
-        let args = wire::GlFrustumfArgs {
-            current: current.number(),
-            l,
-            r,
-            b,
-            t,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRUSTUMF, entry, |to| {
+            to.handle(current);
+            to.float(l);
+            to.float(r);
+            to.float(b);
+            to.float(t);
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
@@ -10044,14 +9656,12 @@ pub unsafe extern "C" fn glLightModelf(pname: GLenum, param: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 410));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LIGHT_MODELF, Class::Post, entry);
-        let args = wire::GlLightModelfArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LIGHT_MODELF, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -10093,15 +9703,13 @@ pub unsafe extern "C" fn glLightf(light: GLenum, pname: GLenum, param: GLfloat) 
     gil_guest::note(gil_wire::Op::new(3, 412));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LIGHTF, Class::Post, entry);
-        let args = wire::GlLightfArgs {
-            current: current.number(),
-            light,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LIGHTF, entry, |to| {
+            to.handle(current);
+            to.number(light.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -10146,14 +9754,12 @@ pub unsafe extern "C" fn glLoadMatrixf(m: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let m_in = data::array::<Guest, f32, f32>(m.cast(), 16)?;
-            let request = Request::new(wire::GL_LOAD_MATRIXF, Class::Post, entry);
-            let args = wire::GlLoadMatrixfArgs {
-                current: current.number(),
-                m: m_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let m_in = data::slice::<Guest, f32>(m.cast(), 16)?;
+            Guest::post_numbers(wire::GL_LOAD_MATRIXF, entry, |to| {
+                to.handle(current);
+                to.list(m_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -10167,15 +9773,13 @@ pub unsafe extern "C" fn glMaterialf(face: GLenum, pname: GLenum, param: GLfloat
     gil_guest::note(gil_wire::Op::new(3, 415));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MATERIALF, Class::Post, entry);
-        let args = wire::GlMaterialfArgs {
-            current: current.number(),
-            face,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MATERIALF, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -10220,14 +9824,12 @@ pub unsafe extern "C" fn glMultMatrixf(m: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let m_in = data::array::<Guest, f32, f32>(m.cast(), 16)?;
-            let request = Request::new(wire::GL_MULT_MATRIXF, Class::Post, entry);
-            let args = wire::GlMultMatrixfArgs {
-                current: current.number(),
-                m: m_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let m_in = data::slice::<Guest, f32>(m.cast(), 16)?;
+            Guest::post_numbers(wire::GL_MULT_MATRIXF, entry, |to| {
+                to.handle(current);
+                to.list(m_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -10247,17 +9849,15 @@ pub unsafe extern "C" fn glMultiTexCoord4f(
     gil_guest::note(gil_wire::Op::new(3, 418));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MULTI_TEX_COORD4F, Class::Post, entry);
-        let args = wire::GlMultiTexCoord4fArgs {
-            current: current.number(),
-            target,
-            s,
-            t,
-            r,
-            q,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MULTI_TEX_COORD4F, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.float(s);
+            to.float(t);
+            to.float(r);
+            to.float(q);
+        })
     })
 }
 
@@ -10270,15 +9870,13 @@ pub unsafe extern "C" fn glNormal3f(nx: GLfloat, ny: GLfloat, nz: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 419));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_NORMAL3F, Class::Post, entry);
-        let args = wire::GlNormal3fArgs {
-            current: current.number(),
-            nx,
-            ny,
-            nz,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_NORMAL3F, entry, |to| {
+            to.handle(current);
+            to.float(nx);
+            to.float(ny);
+            to.float(nz);
+        })
     })
 }
 
@@ -10298,18 +9896,16 @@ pub unsafe extern "C" fn glOrthof(
     gil_guest::note(gil_wire::Op::new(3, 420));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ORTHOF, Class::Post, entry);
-        let args = wire::GlOrthofArgs {
-            current: current.number(),
-            l,
-            r,
-            b,
-            t,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ORTHOF, entry, |to| {
+            to.handle(current);
+            to.float(l);
+            to.float(r);
+            to.float(b);
+            to.float(t);
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
@@ -10322,14 +9918,12 @@ pub unsafe extern "C" fn glPointParameterf(pname: GLenum, param: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 421));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POINT_PARAMETERF, Class::Post, entry);
-        let args = wire::GlPointParameterfArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POINT_PARAMETERF, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -10371,13 +9965,11 @@ pub unsafe extern "C" fn glPointSize(size: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 423));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POINT_SIZE, Class::Post, entry);
-        let args = wire::GlPointSizeArgs {
-            current: current.number(),
-            size,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POINT_SIZE, entry, |to| {
+            to.handle(current);
+            to.float(size);
+        })
     })
 }
 
@@ -10390,16 +9982,14 @@ pub unsafe extern "C" fn glRotatef(angle: GLfloat, x: GLfloat, y: GLfloat, z: GL
     gil_guest::note(gil_wire::Op::new(3, 424));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ROTATEF, Class::Post, entry);
-        let args = wire::GlRotatefArgs {
-            current: current.number(),
-            angle,
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ROTATEF, entry, |to| {
+            to.handle(current);
+            to.float(angle);
+            to.float(x);
+            to.float(y);
+            to.float(z);
+        })
     })
 }
 
@@ -10412,15 +10002,13 @@ pub unsafe extern "C" fn glScalef(x: GLfloat, y: GLfloat, z: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 425));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCALEF, Class::Post, entry);
-        let args = wire::GlScalefArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCALEF, entry, |to| {
+            to.handle(current);
+            to.float(x);
+            to.float(y);
+            to.float(z);
+        })
     })
 }
 
@@ -10433,15 +10021,13 @@ pub unsafe extern "C" fn glTexEnvf(target: GLenum, pname: GLenum, param: GLfloat
     gil_guest::note(gil_wire::Op::new(3, 426));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_ENVF, Class::Post, entry);
-        let args = wire::GlTexEnvfArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_ENVF, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -10484,15 +10070,13 @@ pub unsafe extern "C" fn glTranslatef(x: GLfloat, y: GLfloat, z: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 428));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TRANSLATEF, Class::Post, entry);
-        let args = wire::GlTranslatefArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TRANSLATEF, entry, |to| {
+            to.handle(current);
+            to.float(x);
+            to.float(y);
+            to.float(z);
+        })
     })
 }
 
@@ -10505,14 +10089,12 @@ pub unsafe extern "C" fn glAlphaFuncx(func: GLenum, r#ref: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 429));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ALPHA_FUNCX, Class::Post, entry);
-        let args = wire::GlAlphaFuncxArgs {
-            current: current.number(),
-            func,
-            r#ref,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ALPHA_FUNCX, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+            to.signed(r#ref.into());
+        })
     })
 }
 
@@ -10530,16 +10112,14 @@ pub unsafe extern "C" fn glClearColorx(
     gil_guest::note(gil_wire::Op::new(3, 430));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_COLORX, Class::Post, entry);
-        let args = wire::GlClearColorxArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_COLORX, entry, |to| {
+            to.handle(current);
+            to.signed(red.into());
+            to.signed(green.into());
+            to.signed(blue.into());
+            to.signed(alpha.into());
+        })
     })
 }
 
@@ -10552,13 +10132,11 @@ pub unsafe extern "C" fn glClearDepthx(depth: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 431));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_DEPTHX, Class::Post, entry);
-        let args = wire::GlClearDepthxArgs {
-            current: current.number(),
-            depth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_DEPTHX, entry, |to| {
+            to.handle(current);
+            to.signed(depth.into());
+        })
     })
 }
 
@@ -10585,15 +10163,13 @@ pub unsafe extern "C" fn glClipPlanex(plane: GLenum, equation: *const GLfixed) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let equation_in = data::array::<Guest, i32, i32>(equation.cast(), 4)?;
-            let request = Request::new(wire::GL_CLIP_PLANEX, Class::Post, entry);
-            let args = wire::GlClipPlanexArgs {
-                current: current.number(),
-                plane,
-                equation: equation_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let equation_in = data::slice::<Guest, i32>(equation.cast(), 4)?;
+            Guest::post_numbers(wire::GL_CLIP_PLANEX, entry, |to| {
+                to.handle(current);
+                to.number(plane.into());
+                to.list(equation_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -10607,16 +10183,14 @@ pub unsafe extern "C" fn glColor4ub(red: GLubyte, green: GLubyte, blue: GLubyte,
     gil_guest::note(gil_wire::Op::new(3, 434));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR4UB, Class::Post, entry);
-        let args = wire::GlColor4ubArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR4UB, entry, |to| {
+            to.handle(current);
+            to.byte(red);
+            to.byte(green);
+            to.byte(blue);
+            to.byte(alpha);
+        })
     })
 }
 
@@ -10629,16 +10203,14 @@ pub unsafe extern "C" fn glColor4x(red: GLfixed, green: GLfixed, blue: GLfixed, 
     gil_guest::note(gil_wire::Op::new(3, 435));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR4X, Class::Post, entry);
-        let args = wire::GlColor4xArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR4X, entry, |to| {
+            to.handle(current);
+            to.signed(red.into());
+            to.signed(green.into());
+            to.signed(blue.into());
+            to.signed(alpha.into());
+        })
     })
 }
 
@@ -10668,14 +10240,12 @@ pub unsafe extern "C" fn glDepthRangex(n: GLfixed, f: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 437));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_RANGEX, Class::Post, entry);
-        let args = wire::GlDepthRangexArgs {
-            current: current.number(),
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_RANGEX, entry, |to| {
+            to.handle(current);
+            to.signed(n.into());
+            to.signed(f.into());
+        })
     })
 }
 
@@ -10712,14 +10282,12 @@ pub unsafe extern "C" fn glFogx(pname: GLenum, param: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 440));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FOGX, Class::Post, entry);
-        let args = wire::GlFogxArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FOGX, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -10768,18 +10336,16 @@ pub unsafe extern "C" fn glFrustumx(
     gil_guest::note(gil_wire::Op::new(3, 442));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRUSTUMX, Class::Post, entry);
-        let args = wire::GlFrustumxArgs {
-            current: current.number(),
-            l,
-            r,
-            b,
-            t,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRUSTUMX, entry, |to| {
+            to.handle(current);
+            to.signed(l.into());
+            to.signed(r.into());
+            to.signed(b.into());
+            to.signed(t.into());
+            to.signed(n.into());
+            to.signed(f.into());
+        })
     })
 }
 
@@ -11036,14 +10602,12 @@ pub unsafe extern "C" fn glLightModelx(pname: GLenum, param: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 450));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LIGHT_MODELX, Class::Post, entry);
-        let args = wire::GlLightModelxArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LIGHT_MODELX, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11085,15 +10649,13 @@ pub unsafe extern "C" fn glLightx(light: GLenum, pname: GLenum, param: GLfixed) 
     gil_guest::note(gil_wire::Op::new(3, 452));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LIGHTX, Class::Post, entry);
-        let args = wire::GlLightxArgs {
-            current: current.number(),
-            light,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LIGHTX, entry, |to| {
+            to.handle(current);
+            to.number(light.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11136,13 +10698,11 @@ pub unsafe extern "C" fn glLineWidthx(width: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 454));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LINE_WIDTHX, Class::Post, entry);
-        let args = wire::GlLineWidthxArgs {
-            current: current.number(),
-            width,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LINE_WIDTHX, entry, |to| {
+            to.handle(current);
+            to.signed(width.into());
+        })
     })
 }
 
@@ -11155,12 +10715,10 @@ pub unsafe extern "C" fn glLoadIdentity() {
     gil_guest::note(gil_wire::Op::new(3, 455));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LOAD_IDENTITY, Class::Post, entry);
-        let args = wire::GlLoadIdentityArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LOAD_IDENTITY, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -11175,14 +10733,12 @@ pub unsafe extern "C" fn glLoadMatrixx(m: *const GLfixed) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let m_in = data::array::<Guest, i32, i32>(m.cast(), 16)?;
-            let request = Request::new(wire::GL_LOAD_MATRIXX, Class::Post, entry);
-            let args = wire::GlLoadMatrixxArgs {
-                current: current.number(),
-                m: m_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let m_in = data::slice::<Guest, i32>(m.cast(), 16)?;
+            Guest::post_numbers(wire::GL_LOAD_MATRIXX, entry, |to| {
+                to.handle(current);
+                to.list(m_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -11196,13 +10752,11 @@ pub unsafe extern "C" fn glLogicOp(opcode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 457));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LOGIC_OP, Class::Post, entry);
-        let args = wire::GlLogicOpArgs {
-            current: current.number(),
-            opcode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LOGIC_OP, entry, |to| {
+            to.handle(current);
+            to.number(opcode.into());
+        })
     })
 }
 
@@ -11215,15 +10769,13 @@ pub unsafe extern "C" fn glMaterialx(face: GLenum, pname: GLenum, param: GLfixed
     gil_guest::note(gil_wire::Op::new(3, 458));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MATERIALX, Class::Post, entry);
-        let args = wire::GlMaterialxArgs {
-            current: current.number(),
-            face,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MATERIALX, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11266,13 +10818,11 @@ pub unsafe extern "C" fn glMatrixMode(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 460));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MATRIX_MODE, Class::Post, entry);
-        let args = wire::GlMatrixModeArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MATRIX_MODE, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -11287,14 +10837,12 @@ pub unsafe extern "C" fn glMultMatrixx(m: *const GLfixed) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let m_in = data::array::<Guest, i32, i32>(m.cast(), 16)?;
-            let request = Request::new(wire::GL_MULT_MATRIXX, Class::Post, entry);
-            let args = wire::GlMultMatrixxArgs {
-                current: current.number(),
-                m: m_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let m_in = data::slice::<Guest, i32>(m.cast(), 16)?;
+            Guest::post_numbers(wire::GL_MULT_MATRIXX, entry, |to| {
+                to.handle(current);
+                to.list(m_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -11314,17 +10862,15 @@ pub unsafe extern "C" fn glMultiTexCoord4x(
     gil_guest::note(gil_wire::Op::new(3, 462));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MULTI_TEX_COORD4X, Class::Post, entry);
-        let args = wire::GlMultiTexCoord4xArgs {
-            current: current.number(),
-            texture,
-            s,
-            t,
-            r,
-            q,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MULTI_TEX_COORD4X, entry, |to| {
+            to.handle(current);
+            to.number(texture.into());
+            to.signed(s.into());
+            to.signed(t.into());
+            to.signed(r.into());
+            to.signed(q.into());
+        })
     })
 }
 
@@ -11337,15 +10883,13 @@ pub unsafe extern "C" fn glNormal3x(nx: GLfixed, ny: GLfixed, nz: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 463));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_NORMAL3X, Class::Post, entry);
-        let args = wire::GlNormal3xArgs {
-            current: current.number(),
-            nx,
-            ny,
-            nz,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_NORMAL3X, entry, |to| {
+            to.handle(current);
+            to.signed(nx.into());
+            to.signed(ny.into());
+            to.signed(nz.into());
+        })
     })
 }
 
@@ -11377,18 +10921,16 @@ pub unsafe extern "C" fn glOrthox(
     gil_guest::note(gil_wire::Op::new(3, 465));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ORTHOX, Class::Post, entry);
-        let args = wire::GlOrthoxArgs {
-            current: current.number(),
-            l,
-            r,
-            b,
-            t,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ORTHOX, entry, |to| {
+            to.handle(current);
+            to.signed(l.into());
+            to.signed(r.into());
+            to.signed(b.into());
+            to.signed(t.into());
+            to.signed(n.into());
+            to.signed(f.into());
+        })
     })
 }
 
@@ -11401,14 +10943,12 @@ pub unsafe extern "C" fn glPointParameterx(pname: GLenum, param: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 466));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POINT_PARAMETERX, Class::Post, entry);
-        let args = wire::GlPointParameterxArgs {
-            current: current.number(),
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POINT_PARAMETERX, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11450,13 +10990,11 @@ pub unsafe extern "C" fn glPointSizex(size: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 468));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POINT_SIZEX, Class::Post, entry);
-        let args = wire::GlPointSizexArgs {
-            current: current.number(),
-            size,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POINT_SIZEX, entry, |to| {
+            to.handle(current);
+            to.signed(size.into());
+        })
     })
 }
 
@@ -11469,14 +11007,12 @@ pub unsafe extern "C" fn glPolygonOffsetx(factor: GLfixed, units: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 469));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POLYGON_OFFSETX, Class::Post, entry);
-        let args = wire::GlPolygonOffsetxArgs {
-            current: current.number(),
-            factor,
-            units,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POLYGON_OFFSETX, entry, |to| {
+            to.handle(current);
+            to.signed(factor.into());
+            to.signed(units.into());
+        })
     })
 }
 
@@ -11489,12 +11025,10 @@ pub unsafe extern "C" fn glPopMatrix() {
     gil_guest::note(gil_wire::Op::new(3, 470));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POP_MATRIX, Class::Post, entry);
-        let args = wire::GlPopMatrixArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POP_MATRIX, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -11507,12 +11041,10 @@ pub unsafe extern "C" fn glPushMatrix() {
     gil_guest::note(gil_wire::Op::new(3, 471));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PUSH_MATRIX, Class::Post, entry);
-        let args = wire::GlPushMatrixArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PUSH_MATRIX, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -11525,16 +11057,14 @@ pub unsafe extern "C" fn glRotatex(angle: GLfixed, x: GLfixed, y: GLfixed, z: GL
     gil_guest::note(gil_wire::Op::new(3, 472));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ROTATEX, Class::Post, entry);
-        let args = wire::GlRotatexArgs {
-            current: current.number(),
-            angle,
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ROTATEX, entry, |to| {
+            to.handle(current);
+            to.signed(angle.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+        })
     })
 }
 
@@ -11547,14 +11077,12 @@ pub unsafe extern "C" fn glSampleCoveragex(value: GLclampx, invert: GLboolean) {
     gil_guest::note(gil_wire::Op::new(3, 473));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLE_COVERAGEX, Class::Post, entry);
-        let args = wire::GlSampleCoveragexArgs {
-            current: current.number(),
-            value,
-            invert,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLE_COVERAGEX, entry, |to| {
+            to.handle(current);
+            to.signed(value.into());
+            to.byte(invert);
+        })
     })
 }
 
@@ -11567,15 +11095,13 @@ pub unsafe extern "C" fn glScalex(x: GLfixed, y: GLfixed, z: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 474));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCALEX, Class::Post, entry);
-        let args = wire::GlScalexArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCALEX, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+        })
     })
 }
 
@@ -11588,13 +11114,11 @@ pub unsafe extern "C" fn glShadeModel(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 475));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SHADE_MODEL, Class::Post, entry);
-        let args = wire::GlShadeModelArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SHADE_MODEL, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -11624,15 +11148,13 @@ pub unsafe extern "C" fn glTexEnvi(target: GLenum, pname: GLenum, param: GLint) 
     gil_guest::note(gil_wire::Op::new(3, 477));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_ENVI, Class::Post, entry);
-        let args = wire::GlTexEnviArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_ENVI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11645,15 +11167,13 @@ pub unsafe extern "C" fn glTexEnvx(target: GLenum, pname: GLenum, param: GLfixed
     gil_guest::note(gil_wire::Op::new(3, 478));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_ENVX, Class::Post, entry);
-        let args = wire::GlTexEnvxArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_ENVX, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11726,15 +11246,13 @@ pub unsafe extern "C" fn glTexParameterx(target: GLenum, pname: GLenum, param: G
     gil_guest::note(gil_wire::Op::new(3, 481));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_PARAMETERX, Class::Post, entry);
-        let args = wire::GlTexParameterxArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_PARAMETERX, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -11777,15 +11295,13 @@ pub unsafe extern "C" fn glTranslatex(x: GLfixed, y: GLfixed, z: GLfixed) {
     gil_guest::note(gil_wire::Op::new(3, 483));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TRANSLATEX, Class::Post, entry);
-        let args = wire::GlTranslatexArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TRANSLATEX, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+        })
     })
 }
 
@@ -11955,14 +11471,12 @@ pub unsafe extern "C" fn glClipControlEXT(origin: GLenum, depth: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2005));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLIP_CONTROL_EXT, Class::Post, entry);
-        let args = wire::GlClipControlEXTArgs {
-            current: current.number(),
-            origin,
-            depth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLIP_CONTROL_EXT, entry, |to| {
+            to.handle(current);
+            to.number(origin.into());
+            to.number(depth.into());
+        })
     })
 }
 
@@ -12047,19 +11561,17 @@ pub unsafe extern "C" fn glDiscardFramebufferEXT(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DISCARD_FRAMEBUFFER_EXT, Class::Post, entry);
-            let args = wire::GlDiscardFramebufferEXTArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DISCARD_FRAMEBUFFER_EXT, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -12128,14 +11640,12 @@ pub unsafe extern "C" fn glQueryCounterEXT(id: GLuint, target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2015));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_QUERY_COUNTER_EXT, Class::Post, entry);
-        let args = wire::GlQueryCounterEXTArgs {
-            current: current.number(),
-            id,
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_QUERY_COUNTER_EXT, entry, |to| {
+            to.handle(current);
+            to.number(id.into());
+            to.number(target.into());
+        })
     })
 }
 
@@ -12535,15 +12045,13 @@ pub unsafe extern "C" fn glPolygonOffsetClampEXT(factor: GLfloat, units: GLfloat
     gil_guest::note(gil_wire::Op::new(3, 2039));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POLYGON_OFFSET_CLAMP_EXT, Class::Post, entry);
-        let args = wire::GlPolygonOffsetClampEXTArgs {
-            current: current.number(),
-            factor,
-            units,
-            clamp,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POLYGON_OFFSET_CLAMP_EXT, entry, |to| {
+            to.handle(current);
+            to.float(factor);
+            to.float(units);
+            to.float(clamp);
+        })
     })
 }
 
@@ -12639,12 +12147,10 @@ pub unsafe extern "C" fn glFramebufferFetchBarrierEXT() {
     gil_guest::note(gil_wire::Op::new(3, 2045));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_FETCH_BARRIER_EXT, Class::Post, entry);
-        let args = wire::GlFramebufferFetchBarrierEXTArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_FETCH_BARRIER_EXT, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -12821,20 +12327,18 @@ pub unsafe extern "C" fn glTextureViewEXT(
     gil_guest::note(gil_wire::Op::new(3, 2057));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEXTURE_VIEW_EXT, Class::Post, entry);
-        let args = wire::GlTextureViewEXTArgs {
-            current: current.number(),
-            texture,
-            target,
-            origtexture,
-            internalformat,
-            minlevel,
-            numlevels,
-            minlayer,
-            numlayers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEXTURE_VIEW_EXT, entry, |to| {
+            to.handle(current);
+            to.number(texture.into());
+            to.number(target.into());
+            to.number(origtexture.into());
+            to.number(internalformat.into());
+            to.number(minlevel.into());
+            to.number(numlevels.into());
+            to.number(minlayer.into());
+            to.number(numlayers.into());
+        })
     })
 }
 
@@ -13036,13 +12540,11 @@ pub unsafe extern "C" fn glMaxShaderCompilerThreadsKHR(count: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 2070));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MAX_SHADER_COMPILER_THREADS_KHR, Class::Post, entry);
-        let args = wire::GlMaxShaderCompilerThreadsKHRArgs {
-            current: current.number(),
-            count,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MAX_SHADER_COMPILER_THREADS_KHR, entry, |to| {
+            to.handle(current);
+            to.number(count.into());
+        })
     })
 }
 
@@ -13160,14 +12662,12 @@ pub unsafe extern "C" fn glBeginConditionalRenderNV(id: GLuint, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2078));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_CONDITIONAL_RENDER_NV, Class::Post, entry);
-        let args = wire::GlBeginConditionalRenderNVArgs {
-            current: current.number(),
-            id,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_CONDITIONAL_RENDER_NV, entry, |to| {
+            to.handle(current);
+            to.number(id.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -13180,12 +12680,10 @@ pub unsafe extern "C" fn glEndConditionalRenderNV() {
     gil_guest::note(gil_wire::Op::new(3, 2079));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_CONDITIONAL_RENDER_NV, Class::Post, entry);
-        let args = wire::GlEndConditionalRenderNVArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_CONDITIONAL_RENDER_NV, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -13711,18 +13209,16 @@ pub unsafe extern "C" fn glFramebufferTexture3DOES(
     gil_guest::note(gil_wire::Op::new(3, 2108));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE3DOES, Class::Post, entry);
-        let args = wire::GlFramebufferTexture3DOESArgs {
-            current: current.number(),
-            target,
-            attachment,
-            textarget,
-            texture,
-            level,
-            zoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE3DOES, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(textarget.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.signed(zoffset.into());
+        })
     })
 }
 
@@ -13985,21 +13481,19 @@ pub unsafe extern "C" fn glViewportArrayvOES(first: GLuint, count: GLsizei, v: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(
                 v.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_VIEWPORT_ARRAYV_OES, Class::Post, entry);
-            let args = wire::GlViewportArrayvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_VIEWPORT_ARRAYV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -14019,17 +13513,15 @@ pub unsafe extern "C" fn glViewportIndexedfOES(
     gil_guest::note(gil_wire::Op::new(3, 2126));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VIEWPORT_INDEXEDF_OES, Class::Post, entry);
-        let args = wire::GlViewportIndexedfOESArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            w,
-            h,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDF_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(w);
+            to.float(h);
+        })
     })
 }
 
@@ -14044,15 +13536,13 @@ pub unsafe extern "C" fn glViewportIndexedfvOES(index: GLuint, v: *const GLfloat
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VIEWPORT_INDEXEDFV_OES, Class::Post, entry);
-            let args = wire::GlViewportIndexedfvOESArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDFV_OES, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -14068,21 +13558,19 @@ pub unsafe extern "C" fn glScissorArrayvOES(first: GLuint, count: GLsizei, v: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(
                 v.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_SCISSOR_ARRAYV_OES, Class::Post, entry);
-            let args = wire::GlScissorArrayvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_SCISSOR_ARRAYV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -14102,17 +13590,15 @@ pub unsafe extern "C" fn glScissorIndexedOES(
     gil_guest::note(gil_wire::Op::new(3, 2129));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCISSOR_INDEXED_OES, Class::Post, entry);
-        let args = wire::GlScissorIndexedOESArgs {
-            current: current.number(),
-            index,
-            left,
-            bottom,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCISSOR_INDEXED_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.signed(left.into());
+            to.signed(bottom.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -14127,15 +13613,13 @@ pub unsafe extern "C" fn glScissorIndexedvOES(index: GLuint, v: *const GLint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_SCISSOR_INDEXEDV_OES, Class::Post, entry);
-            let args = wire::GlScissorIndexedvOESArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_SCISSOR_INDEXEDV_OES, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -14151,21 +13635,19 @@ pub unsafe extern "C" fn glDepthRangeArrayfvOES(first: GLuint, count: GLsizei, v
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(
                 v.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DEPTH_RANGE_ARRAYFV_OES, Class::Post, entry);
-            let args = wire::GlDepthRangeArrayfvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DEPTH_RANGE_ARRAYFV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -14179,15 +13661,13 @@ pub unsafe extern "C" fn glDepthRangeIndexedfOES(index: GLuint, n: GLfloat, f: G
     gil_guest::note(gil_wire::Op::new(3, 2132));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_RANGE_INDEXEDF_OES, Class::Post, entry);
-        let args = wire::GlDepthRangeIndexedfOESArgs {
-            current: current.number(),
-            index,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_RANGE_INDEXEDF_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
@@ -14306,17 +13786,15 @@ pub unsafe extern "C" fn glDrawTexsOES(
     gil_guest::note(gil_wire::Op::new(3, 2203));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DRAW_TEXS_OES, Class::Post, entry);
-        let args = wire::GlDrawTexsOESArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DRAW_TEXS_OES, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -14329,17 +13807,15 @@ pub unsafe extern "C" fn glDrawTexiOES(x: GLint, y: GLint, z: GLint, width: GLin
     gil_guest::note(gil_wire::Op::new(3, 2204));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DRAW_TEXI_OES, Class::Post, entry);
-        let args = wire::GlDrawTexiOESArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DRAW_TEXI_OES, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -14358,17 +13834,15 @@ pub unsafe extern "C" fn glDrawTexxOES(
     gil_guest::note(gil_wire::Op::new(3, 2205));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DRAW_TEXX_OES, Class::Post, entry);
-        let args = wire::GlDrawTexxOESArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DRAW_TEXX_OES, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -14406,14 +13880,12 @@ pub unsafe extern "C" fn glDrawTexivOES(coords: *const GLint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let coords_in = data::array::<Guest, i32, i32>(coords.cast(), 5)?;
-            let request = Request::new(wire::GL_DRAW_TEXIV_OES, Class::Post, entry);
-            let args = wire::GlDrawTexivOESArgs {
-                current: current.number(),
-                coords: coords_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let coords_in = data::slice::<Guest, i32>(coords.cast(), 5)?;
+            Guest::post_numbers(wire::GL_DRAW_TEXIV_OES, entry, |to| {
+                to.handle(current);
+                to.list(coords_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -14429,14 +13901,12 @@ pub unsafe extern "C" fn glDrawTexxvOES(coords: *const GLfixed) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let coords_in = data::array::<Guest, i32, i32>(coords.cast(), 5)?;
-            let request = Request::new(wire::GL_DRAW_TEXXV_OES, Class::Post, entry);
-            let args = wire::GlDrawTexxvOESArgs {
-                current: current.number(),
-                coords: coords_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let coords_in = data::slice::<Guest, i32>(coords.cast(), 5)?;
+            Guest::post_numbers(wire::GL_DRAW_TEXXV_OES, entry, |to| {
+                to.handle(current);
+                to.list(coords_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -14456,17 +13926,15 @@ pub unsafe extern "C" fn glDrawTexfOES(
     gil_guest::note(gil_wire::Op::new(3, 2209));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DRAW_TEXF_OES, Class::Post, entry);
-        let args = wire::GlDrawTexfOESArgs {
-            current: current.number(),
-            x,
-            y,
-            z,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DRAW_TEXF_OES, entry, |to| {
+            to.handle(current);
+            to.float(x);
+            to.float(y);
+            to.float(z);
+            to.float(width);
+            to.float(height);
+        })
     })
 }
 
@@ -14481,14 +13949,12 @@ pub unsafe extern "C" fn glDrawTexfvOES(coords: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let coords_in = data::array::<Guest, f32, f32>(coords.cast(), 5)?;
-            let request = Request::new(wire::GL_DRAW_TEXFV_OES, Class::Post, entry);
-            let args = wire::GlDrawTexfvOESArgs {
-                current: current.number(),
-                coords: coords_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let coords_in = data::slice::<Guest, f32>(coords.cast(), 5)?;
+            Guest::post_numbers(wire::GL_DRAW_TEXFV_OES, entry, |to| {
+                to.handle(current);
+                to.list(coords_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -14999,15 +14465,13 @@ pub unsafe extern "C" fn glTexGenxOES(coord: GLenum, pname: GLenum, param: GLfix
     gil_guest::note(gil_wire::Op::new(3, 2251));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_GENX_OES, Class::Post, entry);
-        let args = wire::GlTexGenxOESArgs {
-            current: current.number(),
-            coord,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_GENX_OES, entry, |to| {
+            to.handle(current);
+            to.number(coord.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -15361,15 +14825,13 @@ pub unsafe extern "C" fn glTexGenfOES(coord: GLenum, pname: GLenum, param: GLflo
     gil_guest::note(gil_wire::Op::new(3, 2275));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_GENF_OES, Class::Post, entry);
-        let args = wire::GlTexGenfOESArgs {
-            current: current.number(),
-            coord,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_GENF_OES, entry, |to| {
+            to.handle(current);
+            to.number(coord.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -15412,15 +14874,13 @@ pub unsafe extern "C" fn glTexGeniOES(coord: GLenum, pname: GLenum, param: GLint
     gil_guest::note(gil_wire::Op::new(3, 2277));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_GENI_OES, Class::Post, entry);
-        let args = wire::GlTexGeniOESArgs {
-            current: current.number(),
-            coord,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_GENI_OES, entry, |to| {
+            to.handle(current);
+            to.number(coord.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 

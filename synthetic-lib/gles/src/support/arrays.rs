@@ -5,7 +5,7 @@ use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_gles_common::arrays::{index_bytes, index_range};
-use gil_guest::api::CallResult;
+use gil_guest::api::{Api, CallResult};
 use gil_wire::Op;
 use gil_wire::call::InData;
 use gil_wire::envelope::Class;
@@ -167,12 +167,12 @@ pub unsafe fn draw(
 ) -> CallResult<()> {
     // SAFETY: the caller's.
     unsafe { send_all(entry, current, (first, count), 1) }?;
-    let request = Request::new(wire::GL_DRAW_ARRAYS, Class::Post, entry);
-    request.post(&wire::GlDrawArraysArgs {
-        current: current.number(),
-        mode,
-        first,
-        count,
+    let current = current.number();
+    Guest::post_numbers(wire::GL_DRAW_ARRAYS, entry, |to| {
+        to.handle(current);
+        to.number(mode.into());
+        to.signed(first.into());
+        to.signed(count.into());
     })
 }
 
@@ -272,8 +272,19 @@ pub unsafe fn draw_elements(
             unsafe { send_all(entry, current, (first, vertices), kind.instances()) }?;
         }
     }
-    let mut request = Request::new(kind.op(base.is_some()), Class::Post, entry);
     let current = current.number();
+    if let (Kind::Plain, None, true) = (kind, base, is_bound) {
+        // Most draws: their indices are in a buffer.
+        return Guest::post_numbers(wire::GL_DRAW_ELEMENTS, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+            to.signed(count.into());
+            to.number(ty.into());
+            to.number(indices as u64);
+            to.byte(0); // of `InData::Null`
+        });
+    }
+    let mut request = Request::new(kind.op(base.is_some()), Class::Post, entry);
     let (offset, indices) = match is_bound {
         true => (indices as u64, InData::Null),
         // SAFETY: the caller's.

@@ -18,11 +18,11 @@ impl Manual for Guest {
         Self::nothing(|| {
             let current = Self::current()?;
             shadow::of(&current).bind_buffer(target, buffer);
-            let request = Request::new(wire::GL_BIND_BUFFER, Class::Post, entry);
-            request.post(&wire::GlBindBufferArgs {
-                current: current.number(),
-                target,
-                buffer,
+            let current = current.number();
+            Self::post_numbers(wire::GL_BIND_BUFFER, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.number(buffer.into());
             })
         });
     }
@@ -54,10 +54,10 @@ impl Manual for Guest {
             if let Some(attribute) = shadow::of(&current).attribute(index) {
                 attribute.is_enabled = true;
             }
-            let request = Request::new(wire::GL_ENABLE_VERTEX_ATTRIB_ARRAY, Class::Post, entry);
-            request.post(&wire::GlEnableVertexAttribArrayArgs {
-                current: current.number(),
-                index,
+            let current = current.number();
+            Self::post_numbers(wire::GL_ENABLE_VERTEX_ATTRIB_ARRAY, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
             })
         });
     }
@@ -68,10 +68,10 @@ impl Manual for Guest {
             if let Some(attribute) = shadow::of(&current).attribute(index) {
                 attribute.is_enabled = false;
             }
-            let request = Request::new(wire::GL_DISABLE_VERTEX_ATTRIB_ARRAY, Class::Post, entry);
-            request.post(&wire::GlDisableVertexAttribArrayArgs {
-                current: current.number(),
-                index,
+            let current = current.number();
+            Self::post_numbers(wire::GL_DISABLE_VERTEX_ATTRIB_ARRAY, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
             })
         });
     }
@@ -89,15 +89,15 @@ impl Manual for Guest {
             let current = Self::current()?;
             let array = Self::array((size, r#type, stride), normalized, false);
             let offset = describe(&current, index, array, pointer)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_POINTER, Class::Post, entry);
-            request.post(&wire::GlVertexAttribPointerArgs {
-                current: current.number(),
-                index,
-                size,
-                r#type,
-                normalized,
-                stride,
-                offset,
+            let current = current.number();
+            Self::post_numbers(wire::GL_VERTEX_ATTRIB_POINTER, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.signed(size.into());
+                to.number(r#type.into());
+                to.byte(normalized);
+                to.signed(stride.into());
+                to.number(offset);
             })
         });
     }

@@ -34,6 +34,7 @@ use gil_guest::Error;
 use gil_guest::api::{self, Api, CallResult, Current, CurrentObject, Noted, data};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
+use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles::{self as wire, Pixels};
 use gil_wire::length::Length;
@@ -103,6 +104,14 @@ impl Current for Guest {
 
     fn current() -> CallResult<Context> {
         gil_egl::support::current::context().ok_or(GL_INVALID_OPERATION as i32)
+    }
+
+    #[inline(always)]
+    fn current_number() -> CallResult<Handle> {
+        match gil_egl::support::current::number() {
+            Handle::NULL => Err(GL_INVALID_OPERATION as i32),
+            number => Ok(number),
+        }
     }
 }
 

@@ -4,12 +4,12 @@
 use super::fixed::Fixed;
 use super::{Context, debug};
 use crate::generated::types::*;
+use foldhash::HashMap;
 use gil_egl::support::details::Details;
 use gil_gles_common::arrays::Layout;
 use gil_gles_common::fixed;
 use gil_gles_common::pixels::Store;
 use std::any::Any;
-use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -65,9 +65,15 @@ pub unsafe fn sizes<A: Described>(ptr: *const usize, count: usize) -> CallResult
     Ok(values.map(|values| values.iter().map(|v| *v as u64).collect()))
 }
 
+/// `count` values where they are; none for null.
+///
+/// # Errors
+/// The API's code for an array without bounds.
+///
 /// # Safety
-/// `ptr` is null or names `count` values.
-unsafe fn slice<'a, A: Described, T>(ptr: *const T, count: usize) -> CallResult<Option<&'a [T]>> {
+/// `ptr` is null or names `count` values, which stay as they are for `'a`.
+#[inline]
+pub unsafe fn slice<'a, A: Described, T>(ptr: *const T, count: usize) -> CallResult<Option<&'a [T]>> {
     if ptr.is_null() {
         return Ok(None);
     }

@@ -37,13 +37,14 @@ pub use info::Room;
 pub use objects::{Hold, Kept, Object, new_event, new_number};
 pub use request::{Reply, Request};
 
-use crate::Error;
+use crate::{ByHand, Error};
 use crate::later::{self, Moment};
 use crate::registry::{Registry, Tag};
 use gil_wire::Op;
-use gil_wire::call::NewEvent;
+use gil_wire::call::{Handle, NewEvent};
+use gil_wire::compact::Writer;
 use gil_wire::ending::Ending;
-use gil_wire::envelope::Queue;
+use gil_wire::envelope::{Class, Envelope, Queue};
 use std::ffi::c_void;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -222,6 +223,18 @@ pub trait Api: Described {
     /// something before the call returns.
     fn ended() {}
 
+    /// Posts a call whose arguments are few numbers, written by hand.
+    ///
+    /// # Errors
+    /// The API's code for what went wrong on the way.
+    #[inline(always)]
+    fn post_numbers(op: Op, entry: u64, write: impl Fn(&mut Writer<'_>)) -> CallResult<()> {
+        let call = Envelope::new(op, Class::Post, entry);
+        crate::client()
+            .and_then(|client| client.post_numbers(&call, &ByHand(write), Self::POSTS_LAZILY))
+            .map_err(|error| Self::failed(op, &error))
+    }
+
     /// A call that can return no error failed here, before the board saw it: for an
     /// API that keeps errors for a later question.
     fn unreported(_code: i32) {}
@@ -249,6 +262,15 @@ pub trait Current: Api {
     /// # Errors
     /// The API's code if there is none.
     fn current() -> CallResult<Object<Self::Owner>>;
+
+    /// Its number.
+    ///
+    /// # Errors
+    /// As [`current`](Self::current).
+    #[inline(always)]
+    fn current_number() -> CallResult<Handle> {
+        Self::current().map(|object| object.number())
+    }
 }
 
 /// What is current in a thread of the API `A`.

@@ -129,7 +129,11 @@ impl Corpus {
         let result = done.map_or(&[][..], |done| done.result);
         let args = counted(call.args);
         self.keep("arguments", name, &[&entry[..], &args, result].concat());
-        self.keep("dispatch", name, &[&entry[..], &[6], &args].concat());
+        match call.op.api() {
+            generated::egl::API => self.keep("graphics", name, &[&entry[..], &[6], &args].concat()),
+            generated::gles::API => self.keep("graphics", name, &[&entry[..], &[14], &args].concat()),
+            _ => self.keep("dispatch", name, &[&entry[..], &[6], &args].concat()),
+        }
         self.keep("frames", name, &frame_of(&Request::Call(call.clone()), &[]));
         if let Some(done) = done {
             let reply = Reply::Done {

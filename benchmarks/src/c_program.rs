@@ -1,6 +1,7 @@
 //! Programs in C: compiled for this machine and for the guest, and run there.
 
 use crate::error::BenchError;
+use gil_report::Report;
 use gil_run_support::cache::Cache;
 use gil_run_support::process::is_asked_to_end_with_us;
 use std::io::{BufRead, BufReader};
@@ -18,17 +19,25 @@ pub struct Built {
     pub guest: PathBuf,
 }
 
-/// Compiles the program `source`, a path in gil's repository, into `folder`.
+/// Compiles the program `source`, a path in gil's repository, into `folder`, with these
+/// libraries of this machine and of the guest.
 ///
 /// # Errors
 /// [`BenchError`] if it is not there, or a compiler is missing or refuses it.
-pub fn build(source: &str, folder: &Path) -> Result<Built, BenchError> {
+pub fn build(
+    source: &str,
+    folder: &Path,
+    native: &[&str],
+    guest: &[&str],
+) -> Result<Built, BenchError> {
     if !Path::new(source).is_file() {
         return Err(BenchError::File {
             path: source.into(),
             what: "this benchmark compiles that file: run it in a checkout of gil's sources".into(),
         });
     }
+    let stem = Path::new(source).file_stem().unwrap_or_default();
+    let named = |machine: &str| format!("{}-{machine}", stem.display());
     let compile = |compiler: &str, name: &str, libraries: &[&str]| {
         let program = folder.join(name);
         let mut compiler = Command::new(compiler);
@@ -36,8 +45,8 @@ pub fn build(source: &str, folder: &Path) -> Result<Built, BenchError> {
         run(compiler.args(libraries)).map(|_| program)
     };
     Ok(Built {
-        native: compile("cc", "native", &["-lOpenCL"])?,
-        guest: compile(GUEST_CC, "guest", &[])?,
+        native: compile("cc", &named("native"), native)?,
+        guest: compile(GUEST_CC, &named("guest"), guest)?,
     })
 }
 
@@ -77,6 +86,48 @@ pub fn run(command: &mut Command) -> Result<Duration, BenchError> {
         true => Ok(took),
         false => Err(failed(command, &output.stderr)),
     }
+}
+
+/// Runs it to its end; what it printed.
+///
+/// # Errors
+/// [`BenchError`] with what it said if it fails.
+pub fn said(command: &mut Command) -> Result<String, BenchError> {
+    let output = is_asked_to_end_with_us(command)
+        .stdin(Stdio::null())
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(failed(command, &output.stderr)),
+    }
+}
+
+/// The same, of its standard error.
+///
+/// # Errors
+/// As [`said`].
+pub fn complained(command: &mut Command) -> Result<String, BenchError> {
+    let output = is_asked_to_end_with_us(command)
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    match output.status.success() {
+        true => Ok(text),
+        false => Err(failed(command, &output.stderr)),
+    }
+}
+
+/// The report of a run.
+///
+/// # Errors
+/// [`BenchError`] if it is not there, or none.
+pub fn report(json: &Path) -> Result<Report, BenchError> {
+    let failed = |what: String| BenchError::File {
+        path: json.into(),
+        what,
+    };
+    let text = std::fs::read(json).map_err(|error| failed(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }
 
 /// Runs it to its end; when each of its `count` lines came.
