@@ -52,7 +52,8 @@ fn rows(program: &Path, options: &[&str]) -> Vec<Row> {
     let board = Scripted::start(0, 0);
     let program = program.display().to_string();
     let args = ["--board", board.address()];
-    let args = args.iter().chain(options).chain([&&*program]);
+    let program = program.as_str();
+    let args = args.iter().chain(options).chain([&program]);
     let run = Run::new(args).finish().ok();
     let rows: Vec<_> = run.stdout.lines().filter_map(row).collect();
     assert!(!rows.is_empty(), "{run:#?}");

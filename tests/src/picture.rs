@@ -41,6 +41,11 @@ impl Picture {
         (self.width, self.height)
     }
 
+    /// Whether every pixel is black.
+    pub fn is_black(&self) -> bool {
+        self.pixels.iter().all(|&shade| shade == 0)
+    }
+
     /// Red, green and blue of a pixel.
     pub fn at(&self, x: u32, y: u32) -> [u8; 3] {
         let place = (y as usize * self.width as usize + x as usize) * 3;

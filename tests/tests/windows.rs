@@ -1,7 +1,7 @@
 //! Windows and images: programs that draw to the guest's display, and what it shows.
 
 use gil_tests::picture::{Picture, is_kmscubes, shown};
-use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program_of};
+use gil_tests::{Finished, Link, Run, both_widths, guest_program_of};
 use std::process::Stdio;
 
 /// Every line of a program's says "ok".

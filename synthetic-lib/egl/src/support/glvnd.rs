@@ -6,6 +6,7 @@ use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null;
+use std::sync::OnceLock;
 
 /// The version's upper half that this is written for.
 const MAJOR: u32 = 0;
@@ -24,6 +25,34 @@ pub struct Imports {
     get_proc_address: unsafe extern "C" fn(*const c_char) -> *mut c_void,
     get_dispatch_address: unsafe extern "C" fn(*const c_char) -> *mut c_void,
     set_dispatch_index: unsafe extern "C" fn(*const c_char, c_int),
+}
+
+/// `__EGLapiExports`: what libEGL offers. Of its functions one is called here.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Exports {
+    before: [usize; 8],
+    set_last_vendor: unsafe extern "C" fn(*mut c_void) -> EGLBoolean,
+}
+
+/// How libEGL is told that this library had a thread's last call.
+#[derive(Clone, Copy, Debug)]
+struct Loader {
+    set_last_vendor: unsafe extern "C" fn(*mut c_void) -> EGLBoolean,
+    /// What libEGL calls this library.
+    vendor: usize,
+}
+
+static LOADER: OnceLock<Loader> = OnceLock::new();
+
+/// A call of this thread ended here. libEGL asks the library of the last call for its error,
+/// and does not see calls of extensions' functions, which programs call directly.
+pub fn called() {
+    if let Some(loader) = LOADER.get() {
+        // SAFETY: libEGL's function, with what it calls this library; it is never unloaded
+        // while its vendors' libraries are called.
+        unsafe { (loader.set_last_vendor)(loader.vendor as *mut c_void) };
+    }
 }
 
 unsafe extern "C" fn get_platform_display(
@@ -80,16 +109,25 @@ unsafe extern "C" fn set_dispatch_index(_: *const c_char, _: c_int) {}
 /// `__egl_Main`: fills in what libEGL calls.
 ///
 /// # Safety
-/// `imports` points to that structure, zeroed.
+/// `exports` and `imports` point to those structures, the latter zeroed; `vendor` is what
+/// libEGL calls this library.
 #[unsafe(export_name = "gil___egl_Main")]
 pub unsafe extern "C" fn main(
     version: u32,
-    _exports: *const c_void,
-    _vendor: *mut c_void,
+    exports: *const Exports,
+    vendor: *mut c_void,
     imports: *mut Imports,
 ) -> EGLBoolean {
     if version >> 16 != MAJOR {
         return EGL_FALSE;
+    }
+    if !exports.is_null() {
+        // SAFETY: the caller's.
+        let set_last_vendor = unsafe { (*exports).set_last_vendor };
+        LOADER.get_or_init(|| Loader {
+            set_last_vendor,
+            vendor: vendor as usize,
+        });
     }
     let own = Imports {
         get_platform_display,

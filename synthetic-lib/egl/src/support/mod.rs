@@ -84,6 +84,7 @@ impl Api for Guest {
 impl Noted for Guest {
     fn note(ended: CallResult<()>) {
         error::set(ended.err().unwrap_or(EGL_SUCCESS));
+        glvnd::called();
     }
 }
 
