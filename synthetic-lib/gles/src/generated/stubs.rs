@@ -2789,7 +2789,7 @@ pub unsafe extern "C" fn glUniform1fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -2882,7 +2882,7 @@ pub unsafe extern "C" fn glUniform2fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -2977,7 +2977,7 @@ pub unsafe extern "C" fn glUniform3fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3080,7 +3080,7 @@ pub unsafe extern "C" fn glUniform4fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3163,7 +3163,7 @@ pub unsafe extern "C" fn glUniformMatrix2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3197,7 +3197,7 @@ pub unsafe extern "C" fn glUniformMatrix3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3231,7 +3231,7 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3305,7 +3305,7 @@ pub unsafe extern "C" fn glVertexAttrib1fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB1FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3346,7 +3346,7 @@ pub unsafe extern "C" fn glVertexAttrib2fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB2FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3388,7 +3388,7 @@ pub unsafe extern "C" fn glVertexAttrib3fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB3FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3437,7 +3437,7 @@ pub unsafe extern "C" fn glVertexAttrib4fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB4FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3998,7 +3998,7 @@ pub unsafe extern "C" fn glUniformMatrix2x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4032,7 +4032,7 @@ pub unsafe extern "C" fn glUniformMatrix3x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4066,7 +4066,7 @@ pub unsafe extern "C" fn glUniformMatrix2x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4100,7 +4100,7 @@ pub unsafe extern "C" fn glUniformMatrix4x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4134,7 +4134,7 @@ pub unsafe extern "C" fn glUniformMatrix3x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4168,7 +4168,7 @@ pub unsafe extern "C" fn glUniformMatrix4x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7466,7 +7466,7 @@ pub unsafe extern "C" fn glProgramUniform1fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7500,7 +7500,7 @@ pub unsafe extern "C" fn glProgramUniform2fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7534,7 +7534,7 @@ pub unsafe extern "C" fn glProgramUniform3fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7568,7 +7568,7 @@ pub unsafe extern "C" fn glProgramUniform4fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7604,7 +7604,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7640,7 +7640,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7676,7 +7676,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7712,7 +7712,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7748,7 +7748,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7784,7 +7784,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7820,7 +7820,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7856,7 +7856,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7892,7 +7892,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -11584,7 +11584,7 @@ pub unsafe extern "C" fn glViewportArrayvOES(first: GLuint, count: GLsizei, v: *
                 to.handle(current);
                 to.number(first.into());
                 to.signed(count.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -11633,7 +11633,7 @@ pub unsafe extern "C" fn glViewportIndexedfvOES(index: GLuint, v: *const GLfloat
             Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDFV_OES, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -11738,7 +11738,7 @@ pub unsafe extern "C" fn glDepthRangeArrayfvOES(first: GLuint, count: GLsizei, v
                 to.handle(current);
                 to.number(first.into());
                 to.signed(count.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
