@@ -6,7 +6,7 @@ use super::egl::generated::types::*;
 use super::gles;
 use super::gles::generated::functions::ALIASES;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
-use crate::back_end::{Pointer, References, symbol};
+use crate::back_end::{Pointer, References, function, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
 use libloading::Library;
@@ -33,6 +33,15 @@ const CONFIG: [EGLint; 5] = [
 ];
 const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
 const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
+
+/// Functions that EGL has from 1.5 on, and before by extensions, which take what these do
+/// without attributes.
+const SYNCS: [(&CStr, &CStr); 4] = [
+    (c"eglCreateSync", c"eglCreateSyncKHR"),
+    (c"eglDestroySync", c"eglDestroySyncKHR"),
+    (c"eglClientWaitSync", c"eglClientWaitSyncKHR"),
+    (c"eglWaitSync", c"eglWaitSyncKHR"),
+];
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +77,7 @@ pub struct Driver {
     get_error: unsafe extern "C" fn() -> EGLint,
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
+    destroy_sync: Option<eglDestroySync_fn>,
     _libraries: Vec<Library>,
 }
 
@@ -137,6 +147,15 @@ impl Driver {
             // SAFETY: the libraries are kept beside them.
             unsafe { gles::generated::Functions::load(function) }
         };
+        let of_version = |name: &CStr| match SYNCS.iter().find(|(known, _)| *known == name) {
+            Some((_, other)) if version < (1, 5) => procedure(get_proc, other),
+            _ => symbol(&egl, name),
+        };
+        // SAFETY: the same; the type is that of EGL's header.
+        let (functions, destroy_sync) = unsafe {
+            let destroy_sync = function(of_version(c"eglDestroySync"));
+            (Functions::load(of_version), destroy_sync)
+        };
         Ok(Self {
             egl: functions,
             gles: load(&gles, procedure),
@@ -146,6 +165,7 @@ impl Driver {
             get_error,
             destroy_context,
             destroy_surface,
+            destroy_sync,
             _libraries: [egl, gles].into_iter().chain(gles1).collect(),
         })
     }
@@ -321,7 +341,11 @@ impl References for Driver {
             match kind {
                 Kind::Context => (self.destroy_context)(self.display(), object.cast()),
                 Kind::Surface => (self.destroy_surface)(self.display(), object.cast()),
-                Kind::Display | Kind::Config => EGL_TRUE,
+                Kind::Sync => match self.destroy_sync {
+                    Some(destroy) => destroy(self.display(), object.cast()),
+                    None => EGL_FALSE,
+                },
+                Kind::Display | Kind::Config | Kind::ReusableSync => EGL_TRUE,
             }
         };
     }

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 40] = [
+static EXPORTS: [Export; 51] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -25,6 +25,14 @@ static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglChooseConfig",
         address: eglChooseConfig as *const c_void,
+    },
+    Export {
+        name: c"eglClientWaitSync",
+        address: eglClientWaitSync as *const c_void,
+    },
+    Export {
+        name: c"eglClientWaitSyncKHR",
+        address: eglClientWaitSyncKHR as *const c_void,
     },
     Export {
         name: c"eglCopyBuffers",
@@ -63,6 +71,14 @@ static EXPORTS: [Export; 40] = [
         address: eglCreatePlatformWindowSurfaceEXT as *const c_void,
     },
     Export {
+        name: c"eglCreateSync",
+        address: eglCreateSync as *const c_void,
+    },
+    Export {
+        name: c"eglCreateSyncKHR",
+        address: eglCreateSyncKHR as *const c_void,
+    },
+    Export {
         name: c"eglCreateWindowSurface",
         address: eglCreateWindowSurface as *const c_void,
     },
@@ -73,6 +89,14 @@ static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglDestroySurface",
         address: eglDestroySurface as *const c_void,
+    },
+    Export {
+        name: c"eglDestroySync",
+        address: eglDestroySync as *const c_void,
+    },
+    Export {
+        name: c"eglDestroySyncKHR",
+        address: eglDestroySyncKHR as *const c_void,
     },
     Export {
         name: c"eglGetConfigAttrib",
@@ -115,6 +139,14 @@ static EXPORTS: [Export; 40] = [
         address: eglGetProcAddress as *const c_void,
     },
     Export {
+        name: c"eglGetSyncAttrib",
+        address: eglGetSyncAttrib as *const c_void,
+    },
+    Export {
+        name: c"eglGetSyncAttribKHR",
+        address: eglGetSyncAttribKHR as *const c_void,
+    },
+    Export {
         name: c"eglInitialize",
         address: eglInitialize as *const c_void,
     },
@@ -147,6 +179,10 @@ static EXPORTS: [Export; 40] = [
         address: eglReleaseThread as *const c_void,
     },
     Export {
+        name: c"eglSignalSyncKHR",
+        address: eglSignalSyncKHR as *const c_void,
+    },
+    Export {
         name: c"eglSurfaceAttrib",
         address: eglSurfaceAttrib as *const c_void,
     },
@@ -173,6 +209,14 @@ static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglWaitNative",
         address: eglWaitNative as *const c_void,
+    },
+    Export {
+        name: c"eglWaitSync",
+        address: eglWaitSync as *const c_void,
+    },
+    Export {
+        name: c"eglWaitSyncKHR",
+        address: eglWaitSyncKHR as *const c_void,
     },
 ];
 

@@ -1,6 +1,7 @@
 //! What the library keeps of objects.
 
 use super::platform::Platform;
+use super::syncs::{Fence, Reusable};
 use super::window::Surface;
 use crate::generated::types::EGLint;
 use std::any::Any;
@@ -19,6 +20,10 @@ pub enum Details {
     Context(Context),
     /// Of a surface.
     Surface(Surface),
+    /// Of a fence.
+    Fence(Fence),
+    /// Of a reusable sync object.
+    Reusable(Reusable),
 }
 
 /// A display of the program's. The board has one for all of them.

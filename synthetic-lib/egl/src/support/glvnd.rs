@@ -5,7 +5,7 @@ use super::procedures;
 use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 
 /// The version's upper half that this is written for.
 const MAJOR: u32 = 0;
@@ -68,9 +68,11 @@ unsafe extern "C" fn get_proc_address(name: *const c_char) -> *mut c_void {
     procedures::find(unsafe { CStr::from_ptr(name) })
 }
 
-/// Of extensions' functions that libEGL does not know: there are none.
-unsafe extern "C" fn get_dispatch_address(_: *const c_char) -> *mut c_void {
-    null_mut()
+/// Of extensions' functions that libEGL does not know. Their displays are this library's
+/// where it is the first that has them.
+unsafe extern "C" fn get_dispatch_address(name: *const c_char) -> *mut c_void {
+    // SAFETY: a string of libEGL's.
+    procedures::find(unsafe { CStr::from_ptr(name) })
 }
 
 unsafe extern "C" fn set_dispatch_index(_: *const c_char, _: c_int) {}

@@ -12,6 +12,7 @@
 //! | [`window`] | surfaces, and windows among them |
 //! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
+//! | [`syncs`] | sync objects |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
@@ -29,6 +30,7 @@ pub mod platform;
 pub mod present;
 pub mod procedures;
 pub mod strings;
+pub mod syncs;
 pub mod window;
 
 use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
