@@ -112,6 +112,9 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[];
+
 /// Arguments of `eglGetError`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EglGetErrorArgs;

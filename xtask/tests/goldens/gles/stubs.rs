@@ -258,22 +258,20 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                data::write_floats(to, value_in);
+            })
         }
     })
 }

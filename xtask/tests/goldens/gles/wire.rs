@@ -82,6 +82,9 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[];
+
 /// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Source<'a> {
