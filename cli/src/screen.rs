@@ -2,6 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`pictures`] | the commands to the simulator that take them |
 //! | [`picture`] | a picture: from the simulator's form to PNG |
 //! | [`album`] | the files that the user asked for |
 //! | [`page`] | what a browser on this machine gets |
@@ -9,11 +10,11 @@
 mod album;
 mod page;
 mod picture;
+mod pictures;
 
 use crate::args::RunArgs;
 use crate::output::OutputError;
 use crate::simulator::SimulatorError;
-use crate::simulator::qemu::pictures::{self, View};
 use crate::simulator::qemu::qmp::QmpError;
 use album::Album;
 use gil_report::Exit;
@@ -24,6 +25,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use pictures::View;
 
 pub use picture::{Picture, PictureError};
 

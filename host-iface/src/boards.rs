@@ -10,17 +10,6 @@ use gil_wire::choice::Together;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A board, as the configuration names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiBoard {
-    /// The APIs that it serves.
-    pub apis: Together,
-    /// Its address.
-    pub address: Option<Address>,
-    /// The key that it was started with.
-    pub key: Option<PathBuf>,
-}
-
 /// One board of a run.
 #[derive(Clone, Debug)]
 pub struct Board {
@@ -32,7 +21,7 @@ pub struct Board {
     pub config: BoardConfig,
 }
 
-/// As sentences name it: `the board`, or with others `the board for OpenCL`.
+/// As sentences name it: `the board`, or with others `the board for` its APIs.
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.apis {

@@ -1,6 +1,5 @@
 //! A simulator's options for gil: a list of `key=value`.
 
-use crate::boards::ApiBoard;
 use gil_detect::watch::{Spec, SpecError};
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
@@ -12,6 +11,17 @@ use std::time::Duration;
 
 /// The keys, as a user writes them.
 pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, finish, checkpoint-log, kernel, watch, watch-limit";
+
+/// A board, as the configuration names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiBoard {
+    /// The APIs that it serves.
+    pub apis: Together,
+    /// Its address.
+    pub address: Option<Address>,
+    /// The key that it was started with.
+    pub key: Option<PathBuf>,
+}
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]

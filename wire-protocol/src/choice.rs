@@ -105,7 +105,10 @@ mod tests {
         assert!(gles.to_string().starts_with("EGL and OpenGL ES"));
         let opencl = Together::named("opencl").unwrap();
         assert_ne!(gles, opencl);
-        assert!(Together::are_all(&[gles, opencl]), "the toy is nobody's");
+        assert!(
+            Together::are_all(&[gles, opencl]),
+            "an example's API is nobody's"
+        );
         assert!(!Together::are_all(&[gles]) && !Together::are_all(&[]));
     }
 

@@ -1,7 +1,6 @@
 //! QEMU for a run: it continues a guest that booted before, or boots one.
 
 pub mod machine;
-pub mod pictures;
 pub mod qmp;
 pub mod saved;
 pub mod version;

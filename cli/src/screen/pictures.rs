@@ -1,8 +1,8 @@
 //! Pictures of the guest's display, by commands to QEMU: those that the guest asks for
 //! (`synthetic-driver/uapi/gil_screen.h`), and those of somebody who looks on.
 
-use super::qmp::{Qmp, QmpError};
-use crate::screen::{Kind, Picture, ScreenError};
+use super::{Kind, Picture, ScreenError};
+use crate::simulator::qemu::qmp::{Qmp, QmpError};
 use gil_run_support::folder::file;
 use serde_json::json;
 use std::fs;
@@ -85,7 +85,7 @@ fn picture(qmp: &mut Qmp, path: &Path, kind: Kind) -> Result<(Kind, Vec<u8>), Sc
 fn dump(qmp: &mut Qmp, path: &Path) -> Result<Vec<u8>, ScreenError> {
     let arguments = json!({"filename": path, "format": "ppm"});
     qmp.execute("screendump", arguments)?;
-    Ok(fs::read(path).map_err(crate::screen::PictureError::Read)?)
+    Ok(fs::read(path).map_err(super::PictureError::Read)?)
 }
 
 /// How long somebody who looks on waits for QEMU.
