@@ -88,21 +88,21 @@ fn ranges_threads_children_and_ends_are_checked() {
     let ranges = part(&run, "ranges");
     assert_eq!(ranges[0], "to the end of memory: 0", "{run:#?}");
     let (last, checked) = ranges[1..].split_last().expect("a picture");
-    assert_eq!(checked.len(), 8, "{run:#?}");
+    assert_eq!(checked.len(), 5, "{run:#?}");
     assert!(checked.iter().all(|line| line.ends_with(": 1")), "{run:#?}");
-    assert_eq!(*last, "then 38ff92c5");
+    assert_eq!(*last, "then e3009fc5");
     let ends = part(&run, "a thread ends");
     assert_eq!(ends[..3], ["in a thread 17e60fc5"; 3], "{run:#?}");
     assert!(ends[3].starts_with("here: 1, "), "{run:#?}");
     let absurd = part(&run, "absurd");
     let (last, sizes) = absurd.split_last().expect("a picture");
     assert!(
-        sizes.len() == 11 && sizes.iter().all(|line| line.ends_with(": 1")),
+        sizes.len() == 13 && sizes.iter().all(|line| line.ends_with(": 1")),
         "{run:#?}"
     );
     assert_eq!(*last, "then 5158dfc5");
     let forks = part(&run, "a fork");
-    assert_eq!(forks[0], "in the child: 1, 0", "{run:#?}");
+    assert!(forks[0].starts_with("in the child: 1, "), "{run:#?}");
     assert_eq!(forks[1], "the child: 7");
     assert!(forks[2].ends_with(", 0"), "{run:#?}");
     let ended = part(&run, "terminated");
@@ -111,6 +111,15 @@ fn ranges_threads_children_and_ends_are_checked() {
         run.stdout.ends_with(DRAWS) && !run.stdout.contains("ended by"),
         "{run:#?}"
     );
+    nothing_is_left(agent);
+}
+
+#[test]
+fn a_program_with_a_wild_pointer_ends_and_the_next_draws() {
+    let agent = agent(&[]);
+    let run = guest(&["--board", agent.address()], "wild").finish().ok();
+    let expected = format!("wild\n  ended by signal 11\n{DRAWS}");
+    assert_eq!(run.stdout, expected, "{run:#?}");
     nothing_is_left(agent);
 }
 
@@ -152,7 +161,7 @@ fn begun(
 fn an_endless_shader_ends_its_session_at_the_limit_and_no_other() {
     let agent = agent(&[]);
     let options = ["--board", agent.address(), "--board-timeout", "8"];
-    let (child, folder, mut stdout) = begun(guest(&options, "endless"), "endless");
+    let (child, folder, mut stdout) = begun(guest(&options, "endless"), "endless, 0");
     // Another program, meanwhile.
     let other = guest(&["--board", agent.address()], "draws").finish().ok();
     assert_eq!(other.stdout, DRAWS, "{other:#?}");
@@ -178,13 +187,14 @@ fn crashes(how: impl FnOnce(Scripted) -> Option<Scripted>) -> (String, Option<Sc
 
 /// `EGL_CONTEXT_LOST`, `GL_CONTEXT_LOST`, `GL_UNKNOWN_CONTEXT_RESET`, and nothing new; but
 /// what is there can be given up.
-const LOST: &str = "  lost: 0x300e, 0x507, reset 0x8255\n  another: 0, 0x300e\n";
+const LOST: &str =
+    "  lost: 0x300e, 0x507, reset 0x8255\n  another: 0, 0x300e\n  current: 1, terminated: 1\n";
 
 #[test]
-fn a_driver_that_crashes_is_a_lost_context_and_the_next_program_draws() {
+fn a_session_whose_process_ends_is_a_lost_context_and_the_next_program_draws() {
     let (rest, agent) = crashes(|agent| {
         for worker in workers(&agent) {
-            kill(Pid::from_raw(worker), Signal::SIGSEGV).expect("it runs");
+            kill(Pid::from_raw(worker), Signal::SIGKILL).expect("it runs");
         }
         Some(agent)
     });
@@ -206,5 +216,6 @@ fn a_killed_agent_is_a_lost_context() {
         None
     });
     assert!(rest.starts_with(LOST), "{rest}");
+    // The next program has no board either.
     assert!(rest.contains("there is no EGL: 0x3001"), "{rest}");
 }

@@ -214,6 +214,18 @@ pub struct ImportArg {
     pub reserved: u32,
 }
 
+/// `struct gil_fence_arg`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FenceArg {
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub deadline_ns: u64,
+    /// 0.
+    pub flags: u32,
+    /// Out: a descriptor of a sync file.
+    pub fd: i32,
+}
+
 /// `GIL_IOC_INFO`.
 pub const IOC_INFO: u64 = nix::request_code_read!(b'g', 0x01, size_of::<Info>()) as u64;
 /// `GIL_IOC_SUBMIT`.
@@ -224,6 +236,8 @@ pub const IOC_WAIT: u64 = nix::request_code_write!(b'g', 0x03, size_of::<Wait>()
 pub const IOC_IMPORT: u64 = nix::request_code_readwrite!(b'g', 0x04, size_of::<ImportArg>()) as u64;
 /// `GIL_IOC_FORGET`.
 pub const IOC_FORGET: u64 = nix::request_code_none!(b'g', 0x05) as u64;
+/// `GIL_IOC_FENCE`.
+pub const IOC_FENCE: u64 = nix::request_code_readwrite!(b'g', 0x08, size_of::<FenceArg>()) as u64;
 
 nix::ioctl_read!(
     /// `GIL_IOC_INFO`.
@@ -245,6 +259,10 @@ nix::ioctl_write_int_bad!(
     /// `GIL_IOC_FORGET`.
     ioc_forget,
     nix::request_code_none!(b'g', 0x05)
+);
+nix::ioctl_readwrite!(
+    /// `GIL_IOC_FENCE`.
+    ioc_fence, b'g', 0x08, FenceArg
 );
 
 /// `struct gil_mailbox`: what the driver asks, and room for the [`Answer`].

@@ -61,6 +61,7 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("GIL_IOC_WAIT", IOC_WAIT),
         ("GIL_IOC_IMPORT", IOC_IMPORT),
         ("GIL_IOC_FORGET", IOC_FORGET),
+        ("GIL_IOC_FENCE", IOC_FENCE),
     ];
     all.extend(ioctls.map(|(name, number)| (name.to_owned(), number)));
 }
@@ -87,6 +88,7 @@ fn layouts(all: &mut BTreeMap<String, u64>) {
         progress wait_kind flags);
     layout!(all, Wait, "gil_wait", deadline_ns progress kind flags);
     layout!(all, ImportArg, "gil_import_arg", fd flags len id reserved);
+    layout!(all, FenceArg, "gil_fence_arg", deadline_ns flags fd);
     layout!(all, Info, "gil_info", abi_version reserved session);
     layout!(all, Mailbox, "gil_mailbox", magic version session seq kind pointer_bits
         process thread now_ns now_counter counter_hz region_count regions request

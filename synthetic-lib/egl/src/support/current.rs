@@ -116,10 +116,15 @@ pub fn make(
         read: number(read),
         context: number(context),
     };
-    request.forward(&args, |reply| {
+    let made = request.forward(&args, |reply| {
         let reply: wire::EglMakeCurrentReply = reply.decode()?;
         Guest::check(reply.result)
-    })?;
+    });
+    match made {
+        // What is lost can be let go.
+        Err(EGL_CONTEXT_LOST) if context.is_none() => {}
+        made => made?,
+    }
     NUMBER.set(number(context));
     // What was current may die only now, outside the borrow.
     let last = THREAD.try_with(|thread| thread.0.replace(next));

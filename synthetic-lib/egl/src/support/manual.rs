@@ -150,7 +150,11 @@ impl Manual for Guest {
     ) -> EGLBoolean {
         Self::returned(|| {
             let dpy = Object::find(Kind::Display, dpy)?;
-            let version = display::initialize(entry, &dpy)?;
+            let version = display::initialize(entry, &dpy).map_err(|code| match code {
+                // Without a board there was no context yet.
+                EGL_CONTEXT_LOST => EGL_NOT_INITIALIZED,
+                code => code,
+            })?;
             // SAFETY: null, or the caller's.
             unsafe {
                 data::write(major, version.0);
