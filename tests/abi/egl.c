@@ -90,6 +90,28 @@ _Static_assert(SAME(__typeof__(&eglCreatePlatformWindowSurfaceEXT), EGLSurface (
 	"eglCreatePlatformWindowSurfaceEXT");
 _Static_assert(SAME(__typeof__(&eglCreatePlatformPixmapSurfaceEXT), EGLSurface (*)(EGLDisplay dpy, EGLConfig config, void *native_pixmap, const EGLint *attrib_list)),
 	"eglCreatePlatformPixmapSurfaceEXT");
+_Static_assert(SAME(__typeof__(&eglCreateSync), EGLSync (*)(EGLDisplay dpy, EGLenum type, const EGLAttrib *attrib_list)),
+	"eglCreateSync");
+_Static_assert(SAME(__typeof__(&eglDestroySync), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync)),
+	"eglDestroySync");
+_Static_assert(SAME(__typeof__(&eglClientWaitSync), EGLint (*)(EGLDisplay dpy, EGLSync sync, EGLint flags, EGLTime timeout)),
+	"eglClientWaitSync");
+_Static_assert(SAME(__typeof__(&eglGetSyncAttrib), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync, EGLint attribute, EGLAttrib *value)),
+	"eglGetSyncAttrib");
+_Static_assert(SAME(__typeof__(&eglWaitSync), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync, EGLint flags)),
+	"eglWaitSync");
+_Static_assert(SAME(__typeof__(&eglCreateSyncKHR), EGLSyncKHR (*)(EGLDisplay dpy, EGLenum type, const EGLint *attrib_list)),
+	"eglCreateSyncKHR");
+_Static_assert(SAME(__typeof__(&eglDestroySyncKHR), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync)),
+	"eglDestroySyncKHR");
+_Static_assert(SAME(__typeof__(&eglClientWaitSyncKHR), EGLint (*)(EGLDisplay dpy, EGLSync sync, EGLint flags, EGLTime timeout)),
+	"eglClientWaitSyncKHR");
+_Static_assert(SAME(__typeof__(&eglGetSyncAttribKHR), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync, EGLint attribute, EGLint *value)),
+	"eglGetSyncAttribKHR");
+_Static_assert(SAME(__typeof__(&eglSignalSyncKHR), EGLBoolean (*)(EGLDisplay dpy, EGLSync sync, EGLenum mode)),
+	"eglSignalSyncKHR");
+_Static_assert(SAME(__typeof__(&eglWaitSyncKHR), EGLint (*)(EGLDisplay dpy, EGLSync sync, EGLint flags)),
+	"eglWaitSyncKHR");
 _Static_assert(SAME(__typeof__(&eglCreateImage), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLAttrib *attrib_list)),
 	"eglCreateImage");
 _Static_assert(SAME(__typeof__(&eglCreateImageKHR), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLint *attrib_list)),
@@ -157,6 +179,9 @@ _Static_assert((int64_t)(EGL_BUFFER_AGE_EXT) == 12605, "EGL_BUFFER_AGE_EXT");
 #endif
 #ifdef EGL_CLIENT_APIS
 _Static_assert((int64_t)(EGL_CLIENT_APIS) == 12429, "EGL_CLIENT_APIS");
+#endif
+#ifdef EGL_CONDITION_SATISFIED
+_Static_assert((int64_t)(EGL_CONDITION_SATISFIED) == 12534, "EGL_CONDITION_SATISFIED");
 #endif
 #ifdef EGL_CONFIG_ID
 _Static_assert((int64_t)(EGL_CONFIG_ID) == 12328, "EGL_CONFIG_ID");
@@ -287,14 +312,41 @@ _Static_assert((int64_t)(EGL_RENDERABLE_TYPE) == 12352, "EGL_RENDERABLE_TYPE");
 #ifdef EGL_RENDER_BUFFER
 _Static_assert((int64_t)(EGL_RENDER_BUFFER) == 12422, "EGL_RENDER_BUFFER");
 #endif
+#ifdef EGL_SIGNALED
+_Static_assert((int64_t)(EGL_SIGNALED) == 12530, "EGL_SIGNALED");
+#endif
 #ifdef EGL_SUCCESS
 _Static_assert((int64_t)(EGL_SUCCESS) == 12288, "EGL_SUCCESS");
 #endif
 #ifdef EGL_SURFACE_TYPE
 _Static_assert((int64_t)(EGL_SURFACE_TYPE) == 12339, "EGL_SURFACE_TYPE");
 #endif
+#ifdef EGL_SYNC_CONDITION
+_Static_assert((int64_t)(EGL_SYNC_CONDITION) == 12536, "EGL_SYNC_CONDITION");
+#endif
+#ifdef EGL_SYNC_FENCE
+_Static_assert((int64_t)(EGL_SYNC_FENCE) == 12537, "EGL_SYNC_FENCE");
+#endif
+#ifdef EGL_SYNC_PRIOR_COMMANDS_COMPLETE
+_Static_assert((int64_t)(EGL_SYNC_PRIOR_COMMANDS_COMPLETE) == 12528, "EGL_SYNC_PRIOR_COMMANDS_COMPLETE");
+#endif
+#ifdef EGL_SYNC_REUSABLE_KHR
+_Static_assert((int64_t)(EGL_SYNC_REUSABLE_KHR) == 12538, "EGL_SYNC_REUSABLE_KHR");
+#endif
+#ifdef EGL_SYNC_STATUS
+_Static_assert((int64_t)(EGL_SYNC_STATUS) == 12529, "EGL_SYNC_STATUS");
+#endif
+#ifdef EGL_SYNC_TYPE
+_Static_assert((int64_t)(EGL_SYNC_TYPE) == 12535, "EGL_SYNC_TYPE");
+#endif
+#ifdef EGL_TIMEOUT_EXPIRED
+_Static_assert((int64_t)(EGL_TIMEOUT_EXPIRED) == 12533, "EGL_TIMEOUT_EXPIRED");
+#endif
 #ifdef EGL_TRUE
 _Static_assert((int64_t)(EGL_TRUE) == 1, "EGL_TRUE");
+#endif
+#ifdef EGL_UNSIGNALED
+_Static_assert((int64_t)(EGL_UNSIGNALED) == 12531, "EGL_UNSIGNALED");
 #endif
 #ifdef EGL_VENDOR
 _Static_assert((int64_t)(EGL_VENDOR) == 12371, "EGL_VENDOR");

@@ -174,8 +174,8 @@ int main(void)
 	row("numbers", "glActiveTexture", CALLS, active);
 	row("numbers", "glBindTexture", CALLS, bind_texture);
 	row("numbers", "glUseProgram", CALLS, use_program);
-	row("numbers", "glUniform4fv", CALLS, uniform4fv);
-	row("numbers", "glUniformMatrix4fv", CALLS, uniform_matrix);
+	row("batched", "glUniform4fv", CALLS, uniform4fv);
+	row("batched", "glUniformMatrix4fv", CALLS, uniform_matrix);
 	row("batched", "glBindBuffer", CALLS, bind_buffer);
 	row("batched", "glVertexAttribPointer", CALLS, pointer);
 	row("batched", "glDrawArrays", CALLS, draw);

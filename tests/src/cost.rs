@@ -51,9 +51,8 @@ pub fn measure_gles() -> Vec<Row> {
 fn rows(program: &Path, options: &[&str]) -> Vec<Row> {
     let board = Scripted::start(0, 0);
     let program = program.display().to_string();
-    let args = ["--board", board.address()];
-    let program = program.as_str();
-    let args = args.iter().chain(options).chain([&program]);
+    let args = ["--board", board.address()].into_iter();
+    let args = args.chain(options.iter().copied()).chain([&*program]);
     let run = Run::new(args).finish().ok();
     let rows: Vec<_> = run.stdout.lines().filter_map(row).collect();
     assert!(!rows.is_empty(), "{run:#?}");

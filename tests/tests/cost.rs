@@ -28,15 +28,18 @@ fn calls_stay_within_their_instructions() {
     assert_eq!(over.count(), 0, "{rows:#?}");
 }
 
-/// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells.
-const BATCHED_MAX: u64 = 300;
+/// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells:
+/// one whose arguments are numbers.
+const NUMBERS_MAX: u64 = 300;
+/// One that has memory of the program's, or that the library knows something of.
+const BATCHED_MAX: u64 = 550;
 
 #[test]
 fn batched_calls_of_opengl_es_stay_within_their_instructions() {
     let rows = measure_gles();
-    let batched = |row: &&Row| matches!(row.kind.as_str(), "numbers" | "batched");
-    assert!(rows.iter().filter(batched).count() > 10, "{rows:#?}");
-    let over = rows.iter().filter(batched);
-    let over = over.filter(|row| row.instructions > BATCHED_MAX);
-    assert_eq!(over.count(), 0, "{rows:#?}");
+    for (kind, max) in [("numbers", NUMBERS_MAX), ("batched", BATCHED_MAX)] {
+        let mut of = rows.iter().filter(|row| row.kind == kind);
+        assert!(of.clone().count() > 4, "{rows:#?}");
+        assert!(of.all(|row| row.instructions <= max), "{rows:#?}");
+    }
 }

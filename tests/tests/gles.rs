@@ -90,6 +90,10 @@ both_widths! {
         same(width, "gles1_pbuffer");
     }
 
+    fn fences_and_reusable_syncs_are_waited_for(width: Width) {
+        same(width, "egl_syncs");
+    }
+
     fn threads_share_objects(width: Width) {
         same(width, "gles_threads");
     }

@@ -2,9 +2,7 @@
 //! alone. Nothing hangs, and nothing stays behind.
 
 use gil_tests::scripted::Scripted;
-use gil_tests::{
-    Finished, Link, Run, guest_program, native_program_with, numbers_of_processes,
-};
+use gil_tests::{Finished, Link, Run, guest_program, native_program_with, numbers_of_processes};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsStr;

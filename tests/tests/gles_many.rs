@@ -1,9 +1,7 @@
 //! Programs that draw and compute at once in one guest: each has its own results.
 
 use gil_tests::scripted::Scripted;
-use gil_tests::{
-    Finished, Link, Run, guest_program, native_program_with, numbers_of_processes,
-};
+use gil_tests::{Finished, Link, Run, guest_program, native_program_with, numbers_of_processes};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::process::Command;

@@ -2,9 +2,9 @@
 //! bridge's and the board's together. The program says when it begins and when it has
 //! ended.
 
-use crate::c_program::{self, Built};
 use crate::bench::{Bench, Effort};
 use crate::board::{Board, Way};
+use crate::c_program::{self, Built};
 use crate::delay;
 use crate::error::BenchError;
 use crate::line::{Measured, Must};

@@ -2,8 +2,8 @@
 //! device, in the guest with the same device as the board, and in the guest
 //! with the GPU stack emulated there, which is PoCL in the guest.
 
-use crate::c_program::{self, Built, in_guest_with_kernels, run};
 use crate::bench::{Bench, Effort};
+use crate::c_program::{self, Built, in_guest_with_kernels, run};
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;

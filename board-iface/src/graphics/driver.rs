@@ -8,7 +8,7 @@ use super::gles::generated::functions::ALIASES;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
 use super::images;
 use super::shield;
-use crate::back_end::{Pointer, References, symbol};
+use crate::back_end::{Pointer, References, function, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
 use libloading::Library;
@@ -36,6 +36,15 @@ pub(super) const CONFIG: [EGLint; 5] = [
 ];
 pub(super) const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
 pub(super) const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
+
+/// Functions that EGL has from 1.5 on, and before by extensions, which take what these do
+/// without attributes.
+const SYNCS: [(&CStr, &CStr); 4] = [
+    (c"eglCreateSync", c"eglCreateSyncKHR"),
+    (c"eglDestroySync", c"eglDestroySyncKHR"),
+    (c"eglClientWaitSync", c"eglClientWaitSyncKHR"),
+    (c"eglWaitSync", c"eglWaitSyncKHR"),
+];
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +85,7 @@ pub struct Driver {
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
     place: OnceLock<Option<String>>,
+    destroy_sync: Option<eglDestroySync_fn>,
     _libraries: Vec<Library>,
 }
 
@@ -151,6 +161,15 @@ impl Driver {
             exported if exported.is_null() => procedure(get_proc, c"glGetBufferPointerv"),
             exported => exported,
         };
+        let of_version = |name: &CStr| match SYNCS.iter().find(|(known, _)| *known == name) {
+            Some((_, other)) if version < (1, 5) => procedure(get_proc, other),
+            _ => symbol(&egl, name),
+        };
+        // SAFETY: the same; the type is that of EGL's header.
+        let (functions, destroy_sync) = unsafe {
+            let destroy_sync = function(of_version(c"eglDestroySync"));
+            (Functions::load(of_version), destroy_sync)
+        };
         Ok(Self {
             // SAFETY: the function of this name has this type, or is null.
             buffer_pointer: unsafe {
@@ -169,6 +188,7 @@ impl Driver {
             destroy_context,
             destroy_surface,
             place: OnceLock::new(),
+            destroy_sync,
             _libraries: [egl, gles].into_iter().chain(gles1).collect(),
         })
     }
@@ -362,7 +382,11 @@ impl References for Driver {
                     self.release_image(object_pointer);
                     EGL_TRUE
                 }
-                Kind::Display | Kind::Config => EGL_TRUE,
+                Kind::Sync => match self.destroy_sync {
+                    Some(destroy) => destroy(self.display(), object.cast()),
+                    None => EGL_FALSE,
+                },
+                Kind::Display | Kind::Config | Kind::ReusableSync => EGL_TRUE,
             }
         };
     }

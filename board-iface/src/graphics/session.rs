@@ -304,8 +304,11 @@ impl Session {
     /// The context that a call names first, if it names one.
     fn named(&self, call: &board::Call<'_>) -> Option<&Context> {
         let (op, args) = (call.head.op, call.head.args);
-        let names_context =
-            op.api() == gil_wire::generated::gles::API || op == wire::GIL_RELEASE_THREAD;
+        let names_context = op.api() == gil_wire::generated::gles::API
+            || matches!(
+                op,
+                wire::GIL_RELEASE_THREAD | wire::EGL_CREATE_SYNC | wire::EGL_WAIT_SYNC
+            );
         let context = names_context.then(|| named(args)).flatten();
         match context.and_then(|number| self.table.data(number)) {
             Some(Data::Context(context)) => Some(context),
@@ -333,6 +336,17 @@ impl Session {
             }
             Err(_) => 0,
         }
+    }
+
+    /// Whether the context that a call is in, or that is current here, is one of OpenGL ES
+    /// 1.1.
+    fn is_of_fixed(&self, call: &board::Call<'_>) -> bool {
+        let here = || match self.table.data(self.here()) {
+            Some(Data::Context(context)) => Some(&**context),
+            _ => None,
+        };
+        let context = self.named(call).or_else(here);
+        context.is_some_and(|context| context.is_fixed)
     }
 
     /// The guest thread whose a call is.
@@ -393,7 +407,7 @@ impl board::Session for Session {
 
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         self.thread = self.owner(&call);
-        self.is_fixed = self.named(&call).is_some_and(|context| context.is_fixed);
+        self.is_fixed = self.is_of_fixed(&call);
         let (op, args, event) = (call.head.op, call.head.args, call.head.event);
         let is_answered = call.head.answer;
         let mut running = Call::of(call);

@@ -27,6 +27,10 @@ pub enum Kind {
     Image,
     /// `EGLSurface`
     Surface,
+    /// `EGLSync`
+    Sync,
+    /// `EGLSyncKHR`
+    ReusableSync,
 }
 
 impl Kind {
@@ -38,6 +42,8 @@ impl Kind {
             Self::Display => "EGLDisplay",
             Self::Image => "EGLImage",
             Self::Surface => "EGLSurface",
+            Self::Sync => "EGLSync",
+            Self::ReusableSync => "EGLSyncKHR",
         }
     }
 
@@ -49,6 +55,8 @@ impl Kind {
             Self::Display => 12296,
             Self::Image => 12300,
             Self::Surface => 12301,
+            Self::Sync => 12300,
+            Self::ReusableSync => 12300,
         }
     }
 
@@ -60,6 +68,8 @@ impl Kind {
             Self::Display => None,
             Self::Image => Some(GIL_DESTROY_IMAGE),
             Self::Surface => Some(GIL_DESTROY_SURFACE),
+            Self::Sync => Some(GIL_DESTROY_SYNC),
+            Self::ReusableSync => None,
         }
     }
 }
@@ -150,20 +160,44 @@ pub const EGL_GET_PLATFORM_DISPLAY_EXT: Op = Op::new(API, 38);
 pub const EGL_CREATE_PLATFORM_WINDOW_SURFACE_EXT: Op = Op::new(API, 39);
 /// `eglCreatePlatformPixmapSurfaceEXT`.
 pub const EGL_CREATE_PLATFORM_PIXMAP_SURFACE_EXT: Op = Op::new(API, 40);
+/// `eglCreateSync`.
+pub const EGL_CREATE_SYNC: Op = Op::new(API, 60);
+/// `eglDestroySync`.
+pub const EGL_DESTROY_SYNC: Op = Op::new(API, 61);
+/// `eglClientWaitSync`.
+pub const EGL_CLIENT_WAIT_SYNC: Op = Op::new(API, 62);
+/// `eglGetSyncAttrib`.
+pub const EGL_GET_SYNC_ATTRIB: Op = Op::new(API, 63);
+/// `eglWaitSync`.
+pub const EGL_WAIT_SYNC: Op = Op::new(API, 64);
+/// `eglCreateSyncKHR`.
+pub const EGL_CREATE_SYNC_KHR: Op = Op::new(API, 65);
+/// `eglDestroySyncKHR`.
+pub const EGL_DESTROY_SYNC_KHR: Op = Op::new(API, 66);
+/// `eglClientWaitSyncKHR`.
+pub const EGL_CLIENT_WAIT_SYNC_KHR: Op = Op::new(API, 67);
+/// `eglGetSyncAttribKHR`.
+pub const EGL_GET_SYNC_ATTRIB_KHR: Op = Op::new(API, 68);
+/// `eglSignalSyncKHR`.
+pub const EGL_SIGNAL_SYNC_KHR: Op = Op::new(API, 69);
+/// `eglWaitSyncKHR`.
+pub const EGL_WAIT_SYNC_KHR: Op = Op::new(API, 70);
 /// `eglCreateImage`.
-pub const EGL_CREATE_IMAGE: Op = Op::new(API, 70);
+pub const EGL_CREATE_IMAGE: Op = Op::new(API, 80);
 /// `eglCreateImageKHR`.
-pub const EGL_CREATE_IMAGE_KHR: Op = Op::new(API, 71);
+pub const EGL_CREATE_IMAGE_KHR: Op = Op::new(API, 81);
 /// `eglDestroyImage`.
-pub const EGL_DESTROY_IMAGE: Op = Op::new(API, 72);
+pub const EGL_DESTROY_IMAGE: Op = Op::new(API, 82);
 /// `eglDestroyImageKHR`.
-pub const EGL_DESTROY_IMAGE_KHR: Op = Op::new(API, 73);
+pub const EGL_DESTROY_IMAGE_KHR: Op = Op::new(API, 83);
 /// `gilDestroyContext`.
 pub const GIL_DESTROY_CONTEXT: Op = Op::new(API, 1001);
 /// `gilDestroySurface`.
 pub const GIL_DESTROY_SURFACE: Op = Op::new(API, 1002);
 /// `gilReleaseThread`.
 pub const GIL_RELEASE_THREAD: Op = Op::new(API, 1003);
+/// `gilDestroySync`.
+pub const GIL_DESTROY_SYNC: Op = Op::new(API, 1010);
 /// `gilPresent`.
 pub const GIL_PRESENT: Op = Op::new(API, 1020);
 /// `gilResize`.
@@ -382,22 +416,77 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
+        entry: 60,
+        name: "eglCreateSync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 61,
+        name: "eglDestroySync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 62,
+        name: "eglClientWaitSync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 63,
+        name: "eglGetSyncAttrib",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 64,
+        name: "eglWaitSync",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 65,
+        name: "eglCreateSyncKHR",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 66,
+        name: "eglDestroySyncKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 67,
+        name: "eglClientWaitSyncKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 68,
+        name: "eglGetSyncAttribKHR",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 69,
+        name: "eglSignalSyncKHR",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
         entry: 70,
+        name: "eglWaitSyncKHR",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 80,
         name: "eglCreateImage",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 71,
+        entry: 81,
         name: "eglCreateImageKHR",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 72,
+        entry: 82,
         name: "eglDestroyImage",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 73,
+        entry: 83,
         name: "eglDestroyImageKHR",
         class: Some(crate::envelope::Class::Sync),
     },
@@ -414,6 +503,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 1003,
         name: "gilReleaseThread",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 1010,
+        name: "gilDestroySync",
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
@@ -680,6 +774,41 @@ pub struct EglSwapBuffersReply {
     pub result: i32,
 }
 
+/// Arguments of `eglCreateSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EglCreateSyncArgs {
+    pub current: Handle,
+    pub new: Handle,
+}
+
+/// Reply of `eglCreateSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EglCreateSyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `eglClientWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EglClientWaitSyncArgs {
+    pub sync: Handle,
+    pub flags: i32,
+    pub timeout: u64,
+}
+
+/// Reply of `eglClientWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EglClientWaitSyncReply {
+    pub result: i32,
+    pub is_signaled: bool,
+}
+
+/// Arguments of `eglWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EglWaitSyncArgs {
+    pub current: Handle,
+    pub sync: Handle,
+}
+
 /// Arguments of `gilDestroyContext`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilDestroyContextArgs {
@@ -696,6 +825,12 @@ pub struct GilDestroySurfaceArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilReleaseThreadArgs {
     pub context: Handle,
+}
+
+/// Arguments of `gilDestroySync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilDestroySyncArgs {
+    pub sync: Handle,
 }
 
 /// Arguments of `gilPresent`.
@@ -856,6 +991,14 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             let mut effect = Effect::default();
             effect.uses(&args.dpy);
             effect.uses(&args.surface);
+            effect
+        }
+        EGL_CREATE_SYNC => {
+            succeeded(result, 1)?;
+            let args: EglCreateSyncArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
             effect
         }
         GIL_MAKE_IMAGE => {

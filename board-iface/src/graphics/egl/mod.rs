@@ -2,3 +2,4 @@
 
 pub mod generated;
 pub mod support;
+mod syncs;

@@ -172,6 +172,40 @@ impl Manual for Board {
         Ok(())
     }
 
+    fn egl_create_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateSyncArgs,
+    ) -> Result<wire::EglCreateSyncReply, Refusal> {
+        let result = session.create_fence(call, &args)?;
+        Ok(wire::EglCreateSyncReply { result })
+    }
+
+    fn egl_client_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglClientWaitSyncArgs,
+    ) -> Result<wire::EglClientWaitSyncReply, Refusal> {
+        session.wait_for_fence(call, &args)
+    }
+
+    fn egl_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglWaitSyncArgs,
+    ) -> Result<(), Refusal> {
+        session.wait_in_driver(call, &args)
+    }
+
+    fn gil_destroy_sync(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilDestroySyncArgs,
+    ) -> Result<(), Refusal> {
+        session.release(Kind::Sync, args.sync)?;
+        Ok(())
+    }
+
     fn gil_destroy_surface(
         session: &mut Session,
         _: &mut Call,

@@ -13,6 +13,8 @@ pub struct Reader {
     /// The context's version of OpenGL ES.
     major: u32,
     has_bgra: bool,
+    /// Framebuffer objects: OpenGL ES 1.1 has them by an extension.
+    has_framebuffers: bool,
 }
 
 /// What a context of the program's had bound.
@@ -69,11 +71,12 @@ impl Gles {
             return Ok(reader);
         }
         let extensions = self.text(GL_EXTENSIONS);
+        let major = major(&self.text(GL_VERSION));
+        let has = |extension: &str| extensions.split(' ').any(|name| name == extension);
         let reader = Reader {
-            major: major(&self.text(GL_VERSION)),
-            has_bgra: extensions
-                .split(' ')
-                .any(|name| name == "GL_EXT_read_format_bgra"),
+            major,
+            has_bgra: has("GL_EXT_read_format_bgra"),
+            has_framebuffers: major > 1 || has("GL_OES_framebuffer_object"),
         };
         self.state(here)?.reader = Some(reader);
         Ok(reader)
@@ -98,9 +101,8 @@ impl Gles {
     fn unbind(&self, reader: Reader) -> Bound {
         let mut bound = Bound::default();
         match reader.major {
-            // Its framebuffers are an extension's, and it has nothing else.
-            ..=1 => {}
-            2 => {
+            ..=1 if !reader.has_framebuffers => {}
+            ..=2 => {
                 bound.framebuffer = self.integer(GL_FRAMEBUFFER_BINDING);
                 self.bind(reader, &bound, &Bound::default());
             }

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 44] = [
+static EXPORTS: [Export; 55] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -25,6 +25,14 @@ static EXPORTS: [Export; 44] = [
     Export {
         name: c"eglChooseConfig",
         address: eglChooseConfig as *const c_void,
+    },
+    Export {
+        name: c"eglClientWaitSync",
+        address: eglClientWaitSync as *const c_void,
+    },
+    Export {
+        name: c"eglClientWaitSyncKHR",
+        address: eglClientWaitSyncKHR as *const c_void,
     },
     Export {
         name: c"eglCopyBuffers",
@@ -71,6 +79,14 @@ static EXPORTS: [Export; 44] = [
         address: eglCreatePlatformWindowSurfaceEXT as *const c_void,
     },
     Export {
+        name: c"eglCreateSync",
+        address: eglCreateSync as *const c_void,
+    },
+    Export {
+        name: c"eglCreateSyncKHR",
+        address: eglCreateSyncKHR as *const c_void,
+    },
+    Export {
         name: c"eglCreateWindowSurface",
         address: eglCreateWindowSurface as *const c_void,
     },
@@ -89,6 +105,14 @@ static EXPORTS: [Export; 44] = [
     Export {
         name: c"eglDestroySurface",
         address: eglDestroySurface as *const c_void,
+    },
+    Export {
+        name: c"eglDestroySync",
+        address: eglDestroySync as *const c_void,
+    },
+    Export {
+        name: c"eglDestroySyncKHR",
+        address: eglDestroySyncKHR as *const c_void,
     },
     Export {
         name: c"eglGetConfigAttrib",
@@ -131,6 +155,14 @@ static EXPORTS: [Export; 44] = [
         address: eglGetProcAddress as *const c_void,
     },
     Export {
+        name: c"eglGetSyncAttrib",
+        address: eglGetSyncAttrib as *const c_void,
+    },
+    Export {
+        name: c"eglGetSyncAttribKHR",
+        address: eglGetSyncAttribKHR as *const c_void,
+    },
+    Export {
         name: c"eglInitialize",
         address: eglInitialize as *const c_void,
     },
@@ -163,6 +195,10 @@ static EXPORTS: [Export; 44] = [
         address: eglReleaseThread as *const c_void,
     },
     Export {
+        name: c"eglSignalSyncKHR",
+        address: eglSignalSyncKHR as *const c_void,
+    },
+    Export {
         name: c"eglSurfaceAttrib",
         address: eglSurfaceAttrib as *const c_void,
     },
@@ -189,6 +225,14 @@ static EXPORTS: [Export; 44] = [
     Export {
         name: c"eglWaitNative",
         address: eglWaitNative as *const c_void,
+    },
+    Export {
+        name: c"eglWaitSync",
+        address: eglWaitSync as *const c_void,
+    },
+    Export {
+        name: c"eglWaitSyncKHR",
+        address: eglWaitSyncKHR as *const c_void,
     },
 ];
 

@@ -343,6 +343,93 @@ pub trait Manual {
         attrib_list: *const EGLint,
     ) -> EGLSurface;
 
+    /// `eglCreateSync`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateSync(
+        entry: u64,
+        dpy: EGLDisplay,
+        r#type: EGLenum,
+        attrib_list: *const EGLAttrib,
+    ) -> EGLSync;
+
+    /// `eglDestroySync`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDestroySync(entry: u64, dpy: EGLDisplay, sync: EGLSync) -> EGLBoolean;
+
+    /// `eglClientWaitSync`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglClientWaitSync(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        flags: EGLint,
+        timeout: EGLTime,
+    ) -> EGLint;
+
+    /// `eglGetSyncAttrib`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglGetSyncAttrib(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        attribute: EGLint,
+        value: *mut EGLAttrib,
+    ) -> EGLBoolean;
+
+    /// `eglWaitSync`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglWaitSync(entry: u64, dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLBoolean;
+
+    /// `eglCreateSyncKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateSyncKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        r#type: EGLenum,
+        attrib_list: *const EGLint,
+    ) -> EGLSyncKHR;
+
+    /// `eglGetSyncAttribKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglGetSyncAttribKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean;
+
+    /// `eglSignalSyncKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglSignalSyncKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        mode: EGLenum,
+    ) -> EGLBoolean;
+
+    /// `eglWaitSyncKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglWaitSyncKHR(entry: u64, dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLint;
+
     /// `eglCreateImage`.
     ///
     /// # Safety

@@ -750,6 +750,168 @@ pub unsafe extern "C" fn eglCreatePlatformPixmapSurfaceEXT(
     }
 }
 
+/// `eglCreateSync`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateSync")]
+pub unsafe extern "C" fn eglCreateSync(
+    dpy: EGLDisplay,
+    r#type: EGLenum,
+    attrib_list: *const EGLAttrib,
+) -> EGLSync {
+    gil_guest::note(gil_wire::Op::new(2, 60));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateSync(entry, dpy, r#type, attrib_list) }
+}
+
+/// `eglDestroySync`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroySync")]
+pub unsafe extern "C" fn eglDestroySync(dpy: EGLDisplay, sync: EGLSync) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 61));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDestroySync(entry, dpy, sync) }
+}
+
+/// `eglClientWaitSync`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglClientWaitSync")]
+pub unsafe extern "C" fn eglClientWaitSync(
+    dpy: EGLDisplay,
+    sync: EGLSync,
+    flags: EGLint,
+    timeout: EGLTime,
+) -> EGLint {
+    gil_guest::note(gil_wire::Op::new(2, 62));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglClientWaitSync(entry, dpy, sync, flags, timeout) }
+}
+
+/// `eglGetSyncAttrib`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglGetSyncAttrib")]
+pub unsafe extern "C" fn eglGetSyncAttrib(
+    dpy: EGLDisplay,
+    sync: EGLSync,
+    attribute: EGLint,
+    value: *mut EGLAttrib,
+) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 63));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglGetSyncAttrib(entry, dpy, sync, attribute, value) }
+}
+
+/// `eglWaitSync`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglWaitSync")]
+pub unsafe extern "C" fn eglWaitSync(dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 64));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglWaitSync(entry, dpy, sync, flags) }
+}
+
+/// `eglCreateSyncKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateSyncKHR")]
+pub unsafe extern "C" fn eglCreateSyncKHR(
+    dpy: EGLDisplay,
+    r#type: EGLenum,
+    attrib_list: *const EGLint,
+) -> EGLSyncKHR {
+    gil_guest::note(gil_wire::Op::new(2, 65));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateSyncKHR(entry, dpy, r#type, attrib_list) }
+}
+
+/// `eglDestroySyncKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroySyncKHR")]
+pub unsafe extern "C" fn eglDestroySyncKHR(dpy: EGLDisplay, sync: EGLSync) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 66));
+    // SAFETY: the caller's.
+    unsafe { eglDestroySync(dpy, sync) }
+}
+
+/// `eglClientWaitSyncKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglClientWaitSyncKHR")]
+pub unsafe extern "C" fn eglClientWaitSyncKHR(
+    dpy: EGLDisplay,
+    sync: EGLSync,
+    flags: EGLint,
+    timeout: EGLTime,
+) -> EGLint {
+    gil_guest::note(gil_wire::Op::new(2, 67));
+    // SAFETY: the caller's.
+    unsafe { eglClientWaitSync(dpy, sync, flags, timeout) }
+}
+
+/// `eglGetSyncAttribKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglGetSyncAttribKHR")]
+pub unsafe extern "C" fn eglGetSyncAttribKHR(
+    dpy: EGLDisplay,
+    sync: EGLSync,
+    attribute: EGLint,
+    value: *mut EGLint,
+) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 68));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglGetSyncAttribKHR(entry, dpy, sync, attribute, value) }
+}
+
+/// `eglSignalSyncKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglSignalSyncKHR")]
+pub unsafe extern "C" fn eglSignalSyncKHR(
+    dpy: EGLDisplay,
+    sync: EGLSync,
+    mode: EGLenum,
+) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 69));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglSignalSyncKHR(entry, dpy, sync, mode) }
+}
+
+/// `eglWaitSyncKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglWaitSyncKHR")]
+pub unsafe extern "C" fn eglWaitSyncKHR(dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLint {
+    gil_guest::note(gil_wire::Op::new(2, 70));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglWaitSyncKHR(entry, dpy, sync, flags) }
+}
+
 /// `eglCreateImage`.
 ///
 /// # Safety
@@ -762,7 +924,7 @@ pub unsafe extern "C" fn eglCreateImage(
     buffer: EGLClientBuffer,
     attrib_list: *const EGLAttrib,
 ) -> EGLImage {
-    gil_guest::note(gil_wire::Op::new(2, 70));
+    gil_guest::note(gil_wire::Op::new(2, 80));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglCreateImage(entry, dpy, ctx, target, buffer, attrib_list) }
@@ -780,7 +942,7 @@ pub unsafe extern "C" fn eglCreateImageKHR(
     buffer: EGLClientBuffer,
     attrib_list: *const EGLint,
 ) -> EGLImage {
-    gil_guest::note(gil_wire::Op::new(2, 71));
+    gil_guest::note(gil_wire::Op::new(2, 81));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglCreateImageKHR(entry, dpy, ctx, target, buffer, attrib_list) }
@@ -792,7 +954,7 @@ pub unsafe extern "C" fn eglCreateImageKHR(
 /// As EGL says of the caller.
 #[unsafe(export_name = "gil_eglDestroyImage")]
 pub unsafe extern "C" fn eglDestroyImage(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
-    gil_guest::note(gil_wire::Op::new(2, 72));
+    gil_guest::note(gil_wire::Op::new(2, 82));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglDestroyImage(entry, dpy, image) }
@@ -804,7 +966,7 @@ pub unsafe extern "C" fn eglDestroyImage(dpy: EGLDisplay, image: EGLImage) -> EG
 /// As EGL says of the caller.
 #[unsafe(export_name = "gil_eglDestroyImageKHR")]
 pub unsafe extern "C" fn eglDestroyImageKHR(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
-    gil_guest::note(gil_wire::Op::new(2, 73));
+    gil_guest::note(gil_wire::Op::new(2, 83));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglDestroyImageKHR(entry, dpy, image) }

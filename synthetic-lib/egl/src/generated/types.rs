@@ -63,6 +63,22 @@ pub struct EGLSurfaceObject {
 }
 pub type EGLSurface = *mut EGLSurfaceObject;
 
+/// What a `EGLSync` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EGLSyncObject {
+    _private: [u8; 0],
+}
+pub type EGLSync = *mut EGLSyncObject;
+
+/// What a `EGLSyncKHR` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EGLReusableSyncObject {
+    _private: [u8; 0],
+}
+pub type EGLSyncKHR = *mut EGLReusableSyncObject;
+
 pub const EGL_ALPHA_SIZE: EGLint = 0x3021;
 pub const EGL_BAD_ACCESS: EGLint = 0x3002;
 pub const EGL_BAD_ALLOC: EGLint = 0x3003;
@@ -79,6 +95,7 @@ pub const EGL_BAD_SURFACE: EGLint = 0x300d;
 pub const EGL_BLUE_SIZE: EGLint = 0x3022;
 pub const EGL_BUFFER_AGE_EXT: EGLint = 0x313d;
 pub const EGL_CLIENT_APIS: EGLint = 0x308d;
+pub const EGL_CONDITION_SATISFIED: EGLint = 0x30f6;
 pub const EGL_CONFIG_ID: EGLint = 0x3028;
 pub const EGL_CONFORMANT: EGLint = 0x3042;
 pub const EGL_CONTEXT_CLIENT_TYPE: EGLint = 0x3097;
@@ -122,9 +139,18 @@ pub const EGL_READ: EGLint = 0x305a;
 pub const EGL_RED_SIZE: EGLint = 0x3024;
 pub const EGL_RENDERABLE_TYPE: EGLint = 0x3040;
 pub const EGL_RENDER_BUFFER: EGLint = 0x3086;
+pub const EGL_SIGNALED: EGLenum = 0x30f2;
 pub const EGL_SUCCESS: EGLint = 0x3000;
 pub const EGL_SURFACE_TYPE: EGLint = 0x3033;
+pub const EGL_SYNC_CONDITION: EGLint = 0x30f8;
+pub const EGL_SYNC_FENCE: EGLenum = 0x30f9;
+pub const EGL_SYNC_PRIOR_COMMANDS_COMPLETE: EGLenum = 0x30f0;
+pub const EGL_SYNC_REUSABLE_KHR: EGLenum = 0x30fa;
+pub const EGL_SYNC_STATUS: EGLint = 0x30f1;
+pub const EGL_SYNC_TYPE: EGLint = 0x30f7;
+pub const EGL_TIMEOUT_EXPIRED: EGLint = 0x30f5;
 pub const EGL_TRUE: EGLBoolean = 1;
+pub const EGL_UNSIGNALED: EGLenum = 0x30f3;
 pub const EGL_VENDOR: EGLint = 0x3053;
 pub const EGL_VERSION: EGLint = 0x3054;
 pub const EGL_WIDTH: EGLint = 0x3057;
@@ -241,6 +267,33 @@ pub type eglCreatePlatformWindowSurfaceEXT_fn =
 /// `eglCreatePlatformPixmapSurfaceEXT`.
 pub type eglCreatePlatformPixmapSurfaceEXT_fn =
     unsafe extern "C" fn(EGLDisplay, EGLConfig, *mut c_void, *const EGLint) -> EGLSurface;
+/// `eglCreateSync`.
+pub type eglCreateSync_fn = unsafe extern "C" fn(EGLDisplay, EGLenum, *const EGLAttrib) -> EGLSync;
+/// `eglDestroySync`.
+pub type eglDestroySync_fn = unsafe extern "C" fn(EGLDisplay, EGLSync) -> EGLBoolean;
+/// `eglClientWaitSync`.
+pub type eglClientWaitSync_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint, EGLTime) -> EGLint;
+/// `eglGetSyncAttrib`.
+pub type eglGetSyncAttrib_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint, *mut EGLAttrib) -> EGLBoolean;
+/// `eglWaitSync`.
+pub type eglWaitSync_fn = unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint) -> EGLBoolean;
+/// `eglCreateSyncKHR`.
+pub type eglCreateSyncKHR_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLenum, *const EGLint) -> EGLSyncKHR;
+/// `eglDestroySyncKHR`.
+pub type eglDestroySyncKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLSync) -> EGLBoolean;
+/// `eglClientWaitSyncKHR`.
+pub type eglClientWaitSyncKHR_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint, EGLTime) -> EGLint;
+/// `eglGetSyncAttribKHR`.
+pub type eglGetSyncAttribKHR_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint, *mut EGLint) -> EGLBoolean;
+/// `eglSignalSyncKHR`.
+pub type eglSignalSyncKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLSync, EGLenum) -> EGLBoolean;
+/// `eglWaitSyncKHR`.
+pub type eglWaitSyncKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint) -> EGLint;
 /// `eglCreateImage`.
 pub type eglCreateImage_fn = unsafe extern "C" fn(
     EGLDisplay,

@@ -61,6 +61,12 @@ pub fn number() -> Handle {
     NUMBER.get()
 }
 
+/// The same for as long as `use_it` takes, without a reference of its own.
+#[inline]
+pub fn with<R>(use_it: impl FnOnce(&Object) -> R) -> Option<R> {
+    bound(|binding| Some(use_it(binding.context.object())))
+}
+
 /// The surface that the thread draws to.
 pub fn draw() -> Option<Object> {
     bound(|binding| Some(binding.draw.as_ref()?.object().clone()))
@@ -71,7 +77,8 @@ pub fn read() -> Option<Object> {
     bound(|binding| Some(binding.read.as_ref()?.object().clone()))
 }
 
-fn bound(get: impl FnOnce(&Binding) -> Option<Object>) -> Option<Object> {
+#[inline]
+fn bound<R>(get: impl FnOnce(&Binding) -> Option<R>) -> Option<R> {
     // None in a thread that is ending.
     let get = |thread: &Thread| get(thread.0.borrow().as_ref()?);
     THREAD.try_with(get).ok().flatten()

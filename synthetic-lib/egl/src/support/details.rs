@@ -2,6 +2,7 @@
 
 use super::image::Image;
 use super::platform::Platform;
+use super::syncs::{Fence, Reusable};
 use super::window::Surface;
 use crate::generated::types::EGLint;
 use std::any::Any;
@@ -22,6 +23,10 @@ pub enum Details {
     Surface(Surface),
     /// Of an image of a buffer.
     Image(Image),
+    /// Of a fence.
+    Fence(Fence),
+    /// Of a reusable sync object.
+    Reusable(Reusable),
 }
 
 /// A display of the program's. The board has one for all of them.

@@ -73,7 +73,7 @@ pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
     Ok(version.min((1, 4)))
 }
 
-/// Ends it: the program's contexts and surfaces on it are destroyed, those that are
+/// Ends it: the program's contexts, surfaces and sync objects on it are destroyed, those that are
 /// current once they no longer are.
 ///
 /// # Errors
@@ -81,7 +81,14 @@ pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
 pub fn terminate(entry: u64, dpy: &Object) -> CallResult<()> {
     state(dpy)?.is_initialized.store(false, Ordering::Release);
     let number = Some(dpy.number());
-    for kind in [Kind::Context, Kind::Surface, Kind::Image] {
+    let kinds = [
+        Kind::Context,
+        Kind::Surface,
+        Kind::Image,
+        Kind::Sync,
+        Kind::ReusableSync,
+    ];
+    for kind in kinds {
         for object in Object::all(kind) {
             if object.ancestor(Kind::Display) == number && object.references() > 0 {
                 // Another thread may have been faster.

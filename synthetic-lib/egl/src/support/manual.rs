@@ -1,7 +1,9 @@
 //! The entry points that are written by hand.
 
 use super::platform::{self, Platform};
-use super::{configs, current, display, error, image, present, procedures, strings, window, work};
+use super::{
+    configs, current, display, error, image, present, procedures, strings, syncs, window, work,
+};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -20,6 +22,12 @@ const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base
      EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
      EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
      EGL_MESA_platform_surfaceless";
+
+/// The end of a list of attributes, in `EGLAttrib`.
+const NO_ATTRIBUTE: EGLAttrib = EGL_NONE as EGLAttrib;
+
+/// What a wait returns that did not take place.
+const NO_END: EGLint = EGL_FALSE as EGLint;
 
 fn display_of(dpy: EGLDisplay) -> CallResult<Object> {
     let dpy = Object::find(Kind::Display, dpy)?;
@@ -477,6 +485,101 @@ impl Manual for Guest {
         _attributes: *const EGLint,
     ) -> EGLSurface {
         no_surface(dpy, config, EGL_BAD_NATIVE_PIXMAP)
+    }
+
+    unsafe fn eglCreateSync(
+        entry: u64,
+        dpy: EGLDisplay,
+        r#type: EGLenum,
+        attrib_list: *const EGLAttrib,
+    ) -> EGLSync {
+        // SAFETY: null, or a list of the caller's.
+        let has_attributes = !attrib_list.is_null() && unsafe { *attrib_list } != NO_ATTRIBUTE;
+        let unknown = EGL_BAD_PARAMETER;
+        Self::noted(|| syncs::create(entry, &display_of(dpy)?, r#type, has_attributes, unknown))
+    }
+
+    unsafe fn eglCreateSyncKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        r#type: EGLenum,
+        attrib_list: *const EGLint,
+    ) -> EGLSyncKHR {
+        // SAFETY: null, or a list of the caller's.
+        let has_attributes = !attrib_list.is_null() && unsafe { *attrib_list } != EGL_NONE;
+        let unknown = EGL_BAD_ATTRIBUTE;
+        let made = Self::noted(|| {
+            syncs::create(entry, &display_of(dpy)?, r#type, has_attributes, unknown)
+        });
+        made.cast()
+    }
+
+    unsafe fn eglDestroySync(entry: u64, dpy: EGLDisplay, sync: EGLSync) -> EGLBoolean {
+        Self::returned(|| syncs::destroy(entry, &display_of(dpy)?, sync))
+    }
+
+    unsafe fn eglClientWaitSync(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        flags: EGLint,
+        timeout: EGLTime,
+    ) -> EGLint {
+        let ended =
+            display_of(dpy).and_then(|dpy| syncs::client_wait(entry, &dpy, sync, flags, timeout));
+        Self::note(ended.map(drop));
+        ended.unwrap_or(NO_END)
+    }
+
+    unsafe fn eglGetSyncAttrib(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        attribute: EGLint,
+        value: *mut EGLAttrib,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let found =
+                syncs::attribute(entry, &display_of(dpy)?, sync, attribute, value.is_null())?;
+            let found = EGLAttrib::try_from(found).map_err(|_| EGL_BAD_ATTRIBUTE)?;
+            // SAFETY: the caller's.
+            unsafe { value.write(found) };
+            Ok(())
+        })
+    }
+
+    unsafe fn eglGetSyncAttribKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let found =
+                syncs::attribute(entry, &display_of(dpy)?, sync, attribute, value.is_null())?;
+            // SAFETY: the caller's.
+            unsafe { value.write(found.cast_signed()) };
+            Ok(())
+        })
+    }
+
+    unsafe fn eglSignalSyncKHR(
+        _: u64,
+        dpy: EGLDisplay,
+        sync: EGLSync,
+        mode: EGLenum,
+    ) -> EGLBoolean {
+        Self::returned(|| syncs::signal(&display_of(dpy)?, sync, mode))
+    }
+
+    unsafe fn eglWaitSync(entry: u64, dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLBoolean {
+        Self::returned(|| syncs::server_wait(entry, &display_of(dpy)?, sync, flags))
+    }
+
+    unsafe fn eglWaitSyncKHR(entry: u64, dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLint {
+        // SAFETY: the same.
+        unsafe { Self::eglWaitSync(entry, dpy, sync, flags) }.cast_signed()
     }
 
     /// The buffers are OpenVG's, which nobody has.

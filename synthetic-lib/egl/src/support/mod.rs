@@ -14,6 +14,7 @@
 //! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
 //! | [`work`] | what a context has the board's device do |
+//! | [`syncs`] | sync objects |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
@@ -32,6 +33,7 @@ pub mod platform;
 pub mod present;
 pub mod procedures;
 pub mod strings;
+pub mod syncs;
 pub mod window;
 pub mod work;
 

@@ -2733,7 +2733,7 @@ pub unsafe extern "C" fn glUniform1fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -2826,7 +2826,7 @@ pub unsafe extern "C" fn glUniform2fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -2921,7 +2921,7 @@ pub unsafe extern "C" fn glUniform3fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3024,7 +3024,7 @@ pub unsafe extern "C" fn glUniform4fv(location: GLint, count: GLsizei, value: *c
                 to.handle(current);
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3107,7 +3107,7 @@ pub unsafe extern "C" fn glUniformMatrix2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3141,7 +3141,7 @@ pub unsafe extern "C" fn glUniformMatrix3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3175,7 +3175,7 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3249,7 +3249,7 @@ pub unsafe extern "C" fn glVertexAttrib1fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB1FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3290,7 +3290,7 @@ pub unsafe extern "C" fn glVertexAttrib2fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB2FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3332,7 +3332,7 @@ pub unsafe extern "C" fn glVertexAttrib3fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB3FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3381,7 +3381,7 @@ pub unsafe extern "C" fn glVertexAttrib4fv(index: GLuint, v: *const GLfloat) {
             Guest::post_numbers(wire::GL_VERTEX_ATTRIB4FV, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -3942,7 +3942,7 @@ pub unsafe extern "C" fn glUniformMatrix2x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -3976,7 +3976,7 @@ pub unsafe extern "C" fn glUniformMatrix3x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4010,7 +4010,7 @@ pub unsafe extern "C" fn glUniformMatrix2x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4044,7 +4044,7 @@ pub unsafe extern "C" fn glUniformMatrix4x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4078,7 +4078,7 @@ pub unsafe extern "C" fn glUniformMatrix3x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -4112,7 +4112,7 @@ pub unsafe extern "C" fn glUniformMatrix4x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7410,7 +7410,7 @@ pub unsafe extern "C" fn glProgramUniform1fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7444,7 +7444,7 @@ pub unsafe extern "C" fn glProgramUniform2fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7478,7 +7478,7 @@ pub unsafe extern "C" fn glProgramUniform3fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7512,7 +7512,7 @@ pub unsafe extern "C" fn glProgramUniform4fv(
                 to.number(program.into());
                 to.signed(location.into());
                 to.signed(count.into());
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7548,7 +7548,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7584,7 +7584,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7620,7 +7620,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7656,7 +7656,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7692,7 +7692,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7728,7 +7728,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7764,7 +7764,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x2fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7800,7 +7800,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x4fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -7836,7 +7836,7 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x3fv(
                 to.signed(location.into());
                 to.signed(count.into());
                 to.byte(transpose);
-                to.list(value_in, |to, value| to.float(value));
+                data::write_floats(to, value_in);
             })
         }
     })
@@ -9408,7 +9408,7 @@ pub unsafe extern "C" fn glClipPlanef(p: GLenum, eqn: *const GLfloat) {
             Guest::post_numbers(wire::GL_CLIP_PLANEF, entry, |to| {
                 to.handle(current);
                 to.number(p.into());
-                to.list(eqn_in, |to, value| to.float(value));
+                data::write_floats(to, eqn_in);
             })
         }
     })
@@ -9758,7 +9758,7 @@ pub unsafe extern "C" fn glLoadMatrixf(m: *const GLfloat) {
             let m_in = data::slice::<Guest, f32>(m.cast(), 16)?;
             Guest::post_numbers(wire::GL_LOAD_MATRIXF, entry, |to| {
                 to.handle(current);
-                to.list(m_in, |to, value| to.float(value));
+                data::write_floats(to, m_in);
             })
         }
     })
@@ -9828,7 +9828,7 @@ pub unsafe extern "C" fn glMultMatrixf(m: *const GLfloat) {
             let m_in = data::slice::<Guest, f32>(m.cast(), 16)?;
             Guest::post_numbers(wire::GL_MULT_MATRIXF, entry, |to| {
                 to.handle(current);
-                to.list(m_in, |to, value| to.float(value));
+                data::write_floats(to, m_in);
             })
         }
     })
@@ -13492,7 +13492,7 @@ pub unsafe extern "C" fn glViewportArrayvOES(first: GLuint, count: GLsizei, v: *
                 to.handle(current);
                 to.number(first.into());
                 to.signed(count.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -13541,7 +13541,7 @@ pub unsafe extern "C" fn glViewportIndexedfvOES(index: GLuint, v: *const GLfloat
             Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDFV_OES, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -13646,7 +13646,7 @@ pub unsafe extern "C" fn glDepthRangeArrayfvOES(first: GLuint, count: GLsizei, v
                 to.handle(current);
                 to.number(first.into());
                 to.signed(count.into());
-                to.list(v_in, |to, value| to.float(value));
+                data::write_floats(to, v_in);
             })
         }
     })
@@ -13953,7 +13953,7 @@ pub unsafe extern "C" fn glDrawTexfvOES(coords: *const GLfloat) {
             let coords_in = data::slice::<Guest, f32>(coords.cast(), 5)?;
             Guest::post_numbers(wire::GL_DRAW_TEXFV_OES, entry, |to| {
                 to.handle(current);
-                to.list(coords_in, |to, value| to.float(value));
+                data::write_floats(to, coords_in);
             })
         }
     })

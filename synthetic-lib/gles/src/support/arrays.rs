@@ -38,11 +38,12 @@ impl InMemory {
 
 fn in_memory(current: &Context) -> Vec<InMemory> {
     let mut shadow = shadow::of(current);
-    if shadow.has_vertex_array() {
+    let is_own = |it: &shadow::Attribute| it.is_enabled && it.buffer == 0 && it.pointer != 0;
+    if shadow.has_vertex_array() || !shadow.array().attributes.iter().any(is_own) {
         return Vec::new();
     }
     let all = shadow.array().attributes.iter().enumerate();
-    let own = all.filter(|(_, it)| it.is_enabled && it.buffer == 0 && it.pointer != 0);
+    let own = all.filter(|(_, it)| is_own(it));
     let found = own.filter_map(|(index, it)| {
         Some(InMemory {
             index: u32::try_from(index).ok()?,
@@ -129,7 +130,11 @@ unsafe fn send_all(
     ) else {
         return Ok(());
     };
-    let spans = in_memory(current)
+    let own = in_memory(current);
+    if own.is_empty() {
+        return Ok(());
+    }
+    let spans = own
         .into_iter()
         .map(|it| Span::new(it, it.elements(first, count, instances)));
     let mut spans = spans.collect::<Option<Vec<_>>>().ok_or(TOO_LARGE)?;
@@ -430,18 +435,17 @@ pub unsafe fn draw_several_elements(
 /// # Errors
 /// The API's code.
 pub fn describe(
-    current: &Context,
+    shadow: &mut Shadow,
     array: Option<Array>,
     pointer: *const c_void,
     of: impl FnOnce(&mut Shadow) -> Option<&mut Attribute>,
 ) -> CallResult<u64> {
-    let mut shadow = shadow::of(current);
     let buffer = shadow.buffer(GL_ARRAY_BUFFER);
     if buffer == 0 && shadow.has_vertex_array() && !pointer.is_null() {
         return Err(GL_INVALID_OPERATION as i32);
     }
     if array.is_some()
-        && let Some(attribute) = of(&mut shadow)
+        && let Some(attribute) = of(shadow)
     {
         (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
         attribute.array = array;

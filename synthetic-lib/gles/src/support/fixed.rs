@@ -90,7 +90,7 @@ pub fn describe(
         is_integer: false,
         stride,
     });
-    arrays::describe(current, described, pointer, |shadow| {
+    arrays::describe(&mut shadow::of(current), described, pointer, |shadow| {
         shadow.fixed_array(array)
     })
 }

@@ -5,7 +5,7 @@ use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uni
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
-use gil_egl::support::{strings, work};
+use gil_egl::support::{current, strings, work};
 use gil_gles_common::fixed::Array;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
@@ -16,9 +16,8 @@ use std::ptr;
 impl Manual for Guest {
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            shadow::of(&current).bind_buffer(target, buffer);
-            let current = current.number();
+            let current = Self::current_number()?;
+            shadow::with(|shadow| shadow.bind_buffer(target, buffer))?;
             Self::post_numbers(wire::GL_BIND_BUFFER, entry, |to| {
                 to.handle(current);
                 to.number(target.into());
@@ -50,11 +49,8 @@ impl Manual for Guest {
 
     unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            if let Some(attribute) = shadow::of(&current).attribute(index) {
-                attribute.is_enabled = true;
-            }
-            let current = current.number();
+            let current = Self::current_number()?;
+            shadow::with(|shadow| shadow.enable(index, true))?;
             Self::post_numbers(wire::GL_ENABLE_VERTEX_ATTRIB_ARRAY, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
@@ -64,11 +60,8 @@ impl Manual for Guest {
 
     unsafe fn glDisableVertexAttribArray(entry: u64, index: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            if let Some(attribute) = shadow::of(&current).attribute(index) {
-                attribute.is_enabled = false;
-            }
-            let current = current.number();
+            let current = Self::current_number()?;
+            shadow::with(|shadow| shadow.enable(index, false))?;
             Self::post_numbers(wire::GL_DISABLE_VERTEX_ATTRIB_ARRAY, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
@@ -86,10 +79,9 @@ impl Manual for Guest {
         pointer: *const c_void,
     ) {
         Self::nothing(|| {
-            let current = Self::current()?;
+            let current = Self::current_number()?;
             let array = Self::array((size, r#type, stride), normalized, false);
-            let offset = describe(&current, index, array, pointer)?;
-            let current = current.number();
+            let offset = shadow::with(|shadow| describe(shadow, index, array, pointer))??;
             Self::post_numbers(wire::GL_VERTEX_ATTRIB_POINTER, entry, |to| {
                 to.handle(current);
                 to.number(index.into());
@@ -113,7 +105,7 @@ impl Manual for Guest {
         Self::nothing(|| {
             let current = Self::current()?;
             let array = Self::array((size, r#type, stride), 0, true);
-            let offset = describe(&current, index, array, pointer)?;
+            let offset = shadow::with(|shadow| describe(shadow, index, array, pointer))??;
             let request = Request::new(wire::GL_VERTEX_ATTRIB_I_POINTER, Class::Post, entry);
             request.post(&wire::GlVertexAttribIPointerArgs {
                 current: current.number(),
@@ -364,8 +356,14 @@ impl Manual for Guest {
     }
 
     unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei) {
-        // SAFETY: the caller's.
-        Self::nothing(|| unsafe { arrays::draw(entry, &Self::current()?, mode, (first, count)) });
+        Self::nothing(|| {
+            let draw = |current: &Context| {
+                // SAFETY: the caller's.
+                unsafe { arrays::draw(entry, current, mode, (first, count)) }
+            };
+            let drawn = current::with(draw);
+            drawn.unwrap_or(Err(GL_INVALID_OPERATION as i32))
+        });
     }
 
     unsafe fn glDrawArraysInstanced(
@@ -1141,12 +1139,12 @@ unsafe fn names(n: GLsizei, names: *const GLuint) -> CallResult<Vec<u32>> {
 
 /// Notes an attribute's array; the offset into the buffer that has it.
 fn describe(
-    current: &Context,
+    shadow: &mut shadow::Shadow,
     index: u32,
     array: Option<shadow::Array>,
     pointer: *const c_void,
 ) -> CallResult<u64> {
-    arrays::describe(current, array, pointer, |shadow| shadow.attribute(index))
+    arrays::describe(shadow, array, pointer, |shadow| shadow.attribute(index))
 }
 
 impl Guest {

@@ -5,10 +5,12 @@ use super::fixed::Fixed;
 use super::{Context, debug};
 use crate::generated::types::*;
 use foldhash::HashMap;
+use gil_egl::support::current;
 use gil_egl::support::details::Details;
 use gil_gles_common::arrays::Layout;
 use gil_gles_common::fixed;
 use gil_gles_common::pixels::Store;
+use gil_guest::api::CallResult;
 use std::any::Any;
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,9 +25,11 @@ pub struct Shadow {
     /// Whether a primitive restarts at the largest index.
     pub restarts: bool,
     /// The buffers that are bound, by target; not that of indices.
-    buffers: HashMap<u32, u32>,
+    buffers: Vec<(u32, u32)>,
     /// The vertex array that is bound.
     vertex_array: u32,
+    /// That which has no number.
+    no_array: VertexArray,
     /// Vertex arrays, by number.
     vertex_arrays: HashMap<u32, VertexArray>,
     /// Buffers that the program has in its memory, by number.
@@ -95,6 +99,8 @@ pub struct Array {
     pub stride: i32,
 }
 
+/// More targets of buffers than any API has.
+const TARGETS_MAX: usize = 64;
 /// More attributes than any board has.
 const ATTRIBUTES_MAX: usize = 256;
 
@@ -103,7 +109,10 @@ impl Shadow {
     pub fn buffer(&self, target: u32) -> u32 {
         match target {
             GL_ELEMENT_ARRAY_BUFFER => self.current_array().map_or(0, |it| it.element_buffer),
-            _ => self.buffers.get(&target).copied().unwrap_or(0),
+            _ => {
+                let bound = self.buffers.iter().find(|(one, _)| *one == target);
+                bound.map_or(0, |(_, buffer)| *buffer)
+            }
         }
     }
 
@@ -115,11 +124,15 @@ impl Shadow {
 
     /// Binds a buffer to a target.
     pub fn bind_buffer(&mut self, target: u32, buffer: u32) {
+        let has_room = self.buffers.len() < TARGETS_MAX;
         match target {
             GL_ELEMENT_ARRAY_BUFFER => self.array().element_buffer = buffer,
-            _ => {
-                self.buffers.insert(target, buffer);
-            }
+            _ => match self.buffers.iter_mut().find(|(one, _)| *one == target) {
+                Some((_, bound)) => *bound = buffer,
+                // No board has more targets: what is none is not kept.
+                None if has_room => self.buffers.push((target, buffer)),
+                None => {}
+            },
         }
     }
 
@@ -143,12 +156,18 @@ impl Shadow {
     }
 
     fn current_array(&self) -> Option<&VertexArray> {
-        self.vertex_arrays.get(&self.vertex_array)
+        match self.vertex_array {
+            0 => Some(&self.no_array),
+            array => self.vertex_arrays.get(&array),
+        }
     }
 
     /// The vertex array that is bound.
     pub fn array(&mut self) -> &mut VertexArray {
-        self.vertex_arrays.entry(self.vertex_array).or_default()
+        match self.vertex_array {
+            0 => &mut self.no_array,
+            array => self.vertex_arrays.entry(array).or_default(),
+        }
     }
 
     /// Its attribute of this number; none if no board has so many, or in OpenGL ES 1.1.
@@ -176,10 +195,17 @@ impl Shadow {
         attributes.get_mut(at)
     }
 
+    /// Draws read an attribute's array from now on, or its constant.
+    pub fn enable(&mut self, index: u32, is_enabled: bool) {
+        if let Some(attribute) = self.attribute(index) {
+            attribute.is_enabled = is_enabled;
+        }
+    }
+
     /// A buffer is gone: what names it in this context, and in its vertex array, names
     /// none.
     pub fn forget_buffer(&mut self, buffer: u32) {
-        self.buffers.retain(|_, bound| *bound != buffer);
+        self.buffers.retain(|(_, bound)| *bound != buffer);
         self.mapped.remove(&buffer);
         let array = self.array();
         if array.element_buffer == buffer {
@@ -193,6 +219,16 @@ impl Shadow {
             };
         }
     }
+}
+
+/// Has `use_it` use the state of the thread's context.
+///
+/// # Errors
+/// The API's code if there is none.
+#[inline]
+pub fn with<R>(use_it: impl FnOnce(&mut Shadow) -> R) -> CallResult<R> {
+    let used = current::with(|context| use_it(&mut of(context)));
+    used.ok_or(GL_INVALID_OPERATION as i32)
 }
 
 /// A context's state. No other thread has it: the context is current in this one.

@@ -3,6 +3,7 @@
 use super::{Api, CallResult, Described, Object};
 use crate::width;
 use gil_wire::call::{OutData, Property, pack};
+use gil_wire::compact::Writer;
 use std::ffi::{CStr, c_char, c_void};
 
 /// Most elements of an array.
@@ -52,6 +53,23 @@ pub unsafe fn array<A: Described, T: Copy, U: From<T>>(
     Ok(values.map(|values| values.iter().map(|v| U::from(*v)).collect()))
 }
 
+/// Writes an array as [`Writer::list`] does, some values at a time.
+#[inline(always)]
+pub fn write_floats(to: &mut Writer<'_>, values: Option<&[f32]>) {
+    let Some(values) = values else {
+        return to.byte(0);
+    };
+    to.byte(1);
+    to.number(values.len() as u64);
+    let (fours, rest) = values.as_chunks::<4>();
+    for four in fours {
+        let [a, b, c, d] = four.map(|value| u128::from(value.to_bits()));
+        let all = a | b << 32 | c << 64 | d << 96;
+        to.piece(&all.to_le_bytes(), 16);
+    }
+    rest.iter().for_each(|value| to.float(*value));
+}
+
 /// An array of `count` sizes.
 ///
 /// # Errors
@@ -73,7 +91,10 @@ pub unsafe fn sizes<A: Described>(ptr: *const usize, count: usize) -> CallResult
 /// # Safety
 /// `ptr` is null or names `count` values, which stay as they are for `'a`.
 #[inline]
-pub unsafe fn slice<'a, A: Described, T>(ptr: *const T, count: usize) -> CallResult<Option<&'a [T]>> {
+pub unsafe fn slice<'a, A: Described, T>(
+    ptr: *const T,
+    count: usize,
+) -> CallResult<Option<&'a [T]>> {
     if ptr.is_null() {
         return Ok(None);
     }
@@ -352,6 +373,21 @@ mod tests {
     use super::*;
     use crate::double::{Plain, PlainKind};
     use std::ptr;
+
+    #[test]
+    fn floats_are_written_as_any_list_is() {
+        for len in [0usize, 1, 3, 4, 9, 16] {
+            let values: Vec<f32> = (0..len).map(|n| n as f32 / 3.0).collect();
+            let mut out = [0; 80];
+            for values in [None, Some(&values[..])] {
+                let mut writer = Writer::new(&mut out, 0);
+                write_floats(&mut writer, values);
+                let end = writer.end().unwrap();
+                let wanted = postcard::to_stdvec(&values.map(<[f32]>::to_vec)).unwrap();
+                assert_eq!(out[..end], wanted);
+            }
+        }
+    }
 
     #[test]
     fn lists_of_properties_end_and_are_bounded() {

@@ -37,9 +37,9 @@ pub use info::Room;
 pub use objects::{Hold, Kept, Object, new_event, new_number};
 pub use request::{Reply, Request};
 
-use crate::{ByHand, Error};
 use crate::later::{self, Moment};
 use crate::registry::{Registry, Tag};
+use crate::{ByHand, Error};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;

@@ -131,7 +131,9 @@ impl Corpus {
         self.keep("arguments", name, &[&entry[..], &args, result].concat());
         match call.op.api() {
             generated::egl::API => self.keep("graphics", name, &[&entry[..], &[6], &args].concat()),
-            generated::gles::API => self.keep("graphics", name, &[&entry[..], &[14], &args].concat()),
+            generated::gles::API => {
+                self.keep("graphics", name, &[&entry[..], &[14], &args].concat())
+            }
             _ => self.keep("dispatch", name, &[&entry[..], &[6], &args].concat()),
         }
         self.keep("frames", name, &frame_of(&Request::Call(call.clone()), &[]));

@@ -44,9 +44,9 @@ impl Stub<'_> {
             },
             Role::Array { scalar, len } => {
                 let write = match scalar {
-                    Scalar::F32 => "to.float(value)",
-                    Scalar::U32 => "to.number(value.into())",
-                    Scalar::I32 => "to.signed(value.into())",
+                    Scalar::F32 => None,
+                    Scalar::U32 => Some("to.number(value.into())"),
+                    Scalar::I32 => Some("to.signed(value.into())"),
                     _ => return None,
                 };
                 let (into, rust) = (derived(&param.name, "in"), scalar.rust());
@@ -59,7 +59,10 @@ impl Stub<'_> {
                     before,
                     "let {into} = data::slice::<Guest, {rust}>({name}.cast(), {len})?;"
                 );
-                format!("to.list({into}, |to, value| {write});")
+                match write {
+                    Some(write) => format!("to.list({into}, |to, value| {write});"),
+                    None => format!("data::write_floats(to, {into});"),
+                }
             }
             _ => return None,
         };

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 25] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 29] = [
     (4, egl_initialize),
     (6, egl_query_string),
     (7, egl_get_configs),
@@ -41,9 +41,13 @@ static DISPATCH: [(u16, DispatchFn<Session>); 25] = [
     (28, egl_bind_tex_image),
     (29, egl_release_tex_image),
     (31, egl_swap_buffers),
+    (60, egl_create_sync),
+    (62, egl_client_wait_sync),
+    (64, egl_wait_sync),
     (1001, gil_destroy_context),
     (1002, gil_destroy_surface),
     (1003, gil_release_thread),
+    (1010, gil_destroy_sync),
     (1020, gil_present),
     (1021, gil_resize),
     (1022, gil_make_image),
@@ -447,6 +451,30 @@ fn egl_swap_buffers(
     back_end::encode(&wire::EglSwapBuffersReply { result })
 }
 
+fn egl_create_sync(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::EglCreateSyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::egl_create_sync(session, call, args)?)
+}
+
+fn egl_client_wait_sync(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::EglClientWaitSyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::egl_client_wait_sync(session, call, args)?)
+}
+
+fn egl_wait_sync(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::EglWaitSyncArgs = back_end::decode(args)?;
+    Board::egl_wait_sync(session, call, args)?;
+    Ok(Vec::new())
+}
+
 fn gil_destroy_context(
     session: &mut Session,
     call: &mut Call,
@@ -474,6 +502,16 @@ fn gil_release_thread(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilReleaseThreadArgs = back_end::decode(args)?;
     Board::gil_release_thread(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gil_destroy_sync(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilDestroySyncArgs = back_end::decode(args)?;
+    Board::gil_destroy_sync(session, call, args)?;
     Ok(Vec::new())
 }
 
@@ -646,6 +684,11 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         28 => back_end::encode(&wire::EglBindTexImageReply { result }),
         29 => back_end::encode(&wire::EglReleaseTexImageReply { result }),
         31 => back_end::encode(&wire::EglSwapBuffersReply { result }),
+        60 => back_end::encode(&wire::EglCreateSyncReply { result }),
+        62 => back_end::encode(&wire::EglClientWaitSyncReply {
+            result,
+            ..Default::default()
+        }),
         1020 => back_end::encode(&wire::GilPresentReply {
             result,
             ..Default::default()

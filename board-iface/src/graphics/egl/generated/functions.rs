@@ -41,6 +41,12 @@ pub struct Functions {
     pub eglReleaseTexImage: Option<eglReleaseTexImage_fn>,
     /// `eglSwapBuffers`.
     pub eglSwapBuffers: Option<eglSwapBuffers_fn>,
+    /// `eglCreateSync`.
+    pub eglCreateSync: Option<eglCreateSync_fn>,
+    /// `eglClientWaitSync`.
+    pub eglClientWaitSync: Option<eglClientWaitSync_fn>,
+    /// `eglWaitSync`.
+    pub eglWaitSync: Option<eglWaitSync_fn>,
 }
 
 impl Functions {
@@ -69,6 +75,9 @@ impl Functions {
                 eglBindTexImage: function(find(c"eglBindTexImage")),
                 eglReleaseTexImage: function(find(c"eglReleaseTexImage")),
                 eglSwapBuffers: function(find(c"eglSwapBuffers")),
+                eglCreateSync: function(find(c"eglCreateSync")),
+                eglClientWaitSync: function(find(c"eglClientWaitSync")),
+                eglWaitSync: function(find(c"eglWaitSync")),
             }
         }
     }

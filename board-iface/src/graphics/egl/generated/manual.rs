@@ -60,6 +60,36 @@ pub trait Manual {
         args: wire::EglMakeCurrentArgs,
     ) -> Result<wire::EglMakeCurrentReply, Refusal>;
 
+    /// `eglCreateSync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_create_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateSyncArgs,
+    ) -> Result<wire::EglCreateSyncReply, Refusal>;
+
+    /// `eglClientWaitSync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_client_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglClientWaitSyncArgs,
+    ) -> Result<wire::EglClientWaitSyncReply, Refusal>;
+
+    /// `eglWaitSync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglWaitSyncArgs,
+    ) -> Result<(), Refusal>;
+
     /// `gilDestroyContext`.
     ///
     /// # Errors
@@ -88,6 +118,16 @@ pub trait Manual {
         session: &mut Session,
         call: &mut Call,
         args: wire::GilReleaseThreadArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `gilDestroySync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_destroy_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDestroySyncArgs,
     ) -> Result<(), Refusal>;
 
     /// `gilPresent`.
