@@ -63,9 +63,11 @@ pub fn write_floats(to: &mut Writer<'_>, values: Option<&[f32]>) {
     to.number(values.len() as u64);
     let (fours, rest) = values.as_chunks::<4>();
     for four in fours {
-        let [a, b, c, d] = four.map(|value| u128::from(value.to_bits()));
-        let all = a | b << 32 | c << 64 | d << 96;
-        to.piece(&all.to_le_bytes(), 16);
+        let mut bytes = [0; 16];
+        for (place, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(four) {
+            *place = value.to_le_bytes();
+        }
+        to.piece(&bytes, 16);
     }
     rest.iter().for_each(|value| to.float(*value));
 }
