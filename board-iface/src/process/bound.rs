@@ -25,6 +25,8 @@ pub fn bound_memory(more: u64) -> io::Result<()> {
     }
     let (_, most) = getrlimit(Resource::RLIMIT_DATA)?;
     let bound = private_memory()?.saturating_add(more);
+    // Some systems' bounds have 32 bits.
+    #[allow(clippy::useless_conversion)]
     let bound = bound.try_into().unwrap_or(most).min(most);
     Ok(setrlimit(Resource::RLIMIT_DATA, bound, most)?)
 }
