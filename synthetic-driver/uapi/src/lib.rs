@@ -235,6 +235,10 @@ pub const IOC_WAIT: u64 = nix::request_code_write!(b'g', 0x03, size_of::<Wait>()
 /// `GIL_IOC_IMPORT`.
 pub const IOC_IMPORT: u64 = nix::request_code_readwrite!(b'g', 0x04, size_of::<ImportArg>()) as u64;
 /// `GIL_IOC_FORGET`.
+#[allow(
+    clippy::unnecessary_cast,
+    reason = "systems with 32 bits have another type"
+)]
 pub const IOC_FORGET: u64 = nix::request_code_none!(b'g', 0x05) as u64;
 /// `GIL_IOC_FENCE`.
 pub const IOC_FENCE: u64 = nix::request_code_readwrite!(b'g', 0x08, size_of::<FenceArg>()) as u64;
