@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(four, [0x08, 0x81, 0xff, 0x40]);
         let mut two = [0; 2];
         Format::Rgb565.convert(Order::Rgba, &pixel, &mut two);
-        assert_eq!(u16::from_le_bytes(two), 0b11111_100000_00001);
+        assert_eq!(u16::from_le_bytes(two), 31 << 11 | 32 << 5 | 1);
         assert!(Format::of(code(b"XR30")).is_none());
         let mut back = [0; 4];
         Format::Rgb565.read(&two, &mut back, true);

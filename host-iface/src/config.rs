@@ -420,6 +420,7 @@ mod tests {
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,
+            finish: Finish::default(),
             checkpoint_log: true,
             time: Time::Strict,
             kernel: Some("/k".into()),

@@ -4,8 +4,7 @@
 mod support;
 
 use gil_host::Config;
-use gil_host::boards::ApiBoard;
-use gil_host::config::Time;
+use gil_host::config::{ApiBoard, Time};
 use gil_uapi::{Status, kind};
 use gil_wire::Op;
 use gil_wire::api;

@@ -219,11 +219,11 @@ impl Manual for Board {
 /// Whether these attributes ask for a context of OpenGL ES 1.x.
 fn is_fixed(attributes: &[Property]) -> bool {
     const VERSION: u64 = EGL_CONTEXT_CLIENT_VERSION as u64;
-    let version = attributes.iter().filter_map(|attribute| match attribute {
+    let mut version = attributes.iter().filter_map(|attribute| match attribute {
         Property::Word(VERSION, version) => Some(version.cast_signed()),
         _ => None,
     });
-    version.last().is_none_or(|version| version <= 1)
+    version.next_back().is_none_or(|version| version <= 1)
 }
 
 /// A text as an answer, as far as there is room for it.

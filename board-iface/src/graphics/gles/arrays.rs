@@ -147,7 +147,7 @@ impl Gles {
         let pointer: *const u8 = bytes.as_ptr().wrapping_sub(before);
         call.timed(|| {
             self.without_buffer(|| match fixed {
-                Some(array) => self.describe_fixed(array, elements, pointer.cast()),
+                Some(array) => self.describe_fixed(array, elements, pointer.expose_provenance()),
                 None => self.describe(args, pointer.cast()),
             });
         });

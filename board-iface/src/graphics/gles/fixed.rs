@@ -7,7 +7,7 @@ use crate::back_end::{Call, Current, Objects, Refusal};
 use gil_gles_common::fixed::Array;
 use gil_wire::call::Handle;
 use std::ffi::{CStr, c_void};
-use std::ptr::without_provenance;
+use std::ptr::with_exposed_provenance;
 
 /// By which a driver has vertex array objects.
 const VERTEX_ARRAYS: &[u8] = b"GL_OES_vertex_array_object";
@@ -60,13 +60,9 @@ impl Gles {
     }
 
     /// Has the driver take an array from an address, which it keeps: draws are checked.
-    pub fn describe_fixed(
-        &self,
-        array: Array,
-        (size, ty, stride): Elements,
-        pointer: *const c_void,
-    ) {
+    pub fn describe_fixed(&self, array: Array, (size, ty, stride): Elements, address: usize) {
         let functions = self.functions();
+        let pointer = with_exposed_provenance::<c_void>(address);
         let sized = match array {
             Array::Vertex => functions.glVertexPointer,
             Array::Color => functions.glColorPointer,
@@ -105,9 +101,9 @@ impl Gles {
         let offset = usize::try_from(offset).map_err(|_| Refusal::wide("offset"))?;
         let is_bound = self.integer(GL_ARRAY_BUFFER_BINDING) != 0;
         // An address of the guest's means nothing here.
-        let pointer = without_provenance(if is_bound { offset } else { 0 });
+
         let array = array(self);
-        call.timed(|| self.describe_fixed(array, elements, pointer));
+        call.timed(|| self.describe_fixed(array, elements, if is_bound { offset } else { 0 }));
         self.forget_array(context, array.number())
     }
 

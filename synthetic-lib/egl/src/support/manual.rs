@@ -449,7 +449,8 @@ impl Manual for Guest {
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
-            let native = display::platform(&dpy).handed(native);
+            // SAFETY: the caller's.
+            let native = unsafe { display::platform(&dpy).handed(native) };
             window::create(entry, &dpy, &config, native, &attributes)
         })
     }
@@ -476,7 +477,8 @@ impl Manual for Guest {
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
-            let native = display::platform(&dpy).handed(native);
+            // SAFETY: the caller's.
+            let native = unsafe { display::platform(&dpy).handed(native) };
             window::create(entry, &dpy, &config, native, &attributes)
         })
     }

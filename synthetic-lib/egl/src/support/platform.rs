@@ -102,12 +102,13 @@ impl Platform {
 
     /// What a program means by a native window that it hands to
     /// `eglCreatePlatformWindowSurface`: X11's is the address of the window's number.
-    pub fn handed(&self, native: *mut c_void) -> usize {
+    ///
+    /// # Safety
+    /// `native` is what the platform's extension asks for: EGL_EXT_platform_x11, _xcb.
+    pub unsafe fn handed(&self, native: *mut c_void) -> usize {
         match self {
-            Self::X11(display) if !native.is_null() => {
-                // SAFETY: the platform's promise, EGL_EXT_platform_x11 and _xcb.
-                unsafe { display.number_at(native) }
-            }
+            // SAFETY: the caller's.
+            Self::X11(display) if !native.is_null() => unsafe { display.number_at(native) },
             _ => native as usize,
         }
     }
