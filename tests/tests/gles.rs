@@ -141,7 +141,7 @@ fn a_frame_of_the_examples_takes_three_requests_at_most() {
 /// An example with these options in front, and so many frames.
 fn example_with(options: &[&str], name: &str, frames: &str) -> Finished {
     let source = format!("examples/{name}/{name}.c");
-    let program = guest_program_of(Width::Arm64, &source, Link::Gles)
+    let program = guest_program_of(Width::Arm64, &source, link(&source))
         .display()
         .to_string();
     let all = options.iter().copied();

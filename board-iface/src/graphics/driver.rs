@@ -153,10 +153,10 @@ impl Driver {
                 exported => exported,
             };
             // SAFETY: the libraries are kept beside them.
-            let mut functions = unsafe { gles::generated::Functions::load(function) };
-            shield::guard(&mut functions);
-            functions
+            unsafe { gles::generated::Functions::load(function) }
         };
+        let mut functions_of_gles = load(&gles, procedure);
+        shield::guard(&mut functions_of_gles);
         let buffer_pointer = match symbol(&gles, c"glGetBufferPointerv") {
             exported if exported.is_null() => procedure(get_proc, c"glGetBufferPointerv"),
             exported => exported,
@@ -179,7 +179,7 @@ impl Driver {
                 >(buffer_pointer)
             },
             egl: functions,
-            gles: load(&gles, procedure),
+            gles: functions_of_gles,
             gles1: gles1.as_ref().map(|gles1| load(gles1, of_extension)),
             images: images::Functions::load(|name| platforms.procedure(name)),
             display,
