@@ -167,12 +167,12 @@ int main(void)
 	row("numbers", "glUniform1f", CALLS, uniform1f);
 	row("numbers", "glUniform4f", CALLS, uniform4f);
 	row("numbers", "glUniform1i", CALLS, uniform1i);
-	row("numbers", "glEnable", CALLS, toggle);
+	row("batched", "glEnable", CALLS, toggle);
 	row("numbers", "glBlendFunc", CALLS, blend);
 	row("numbers", "glViewport", CALLS, viewport);
 	row("numbers", "glClear", CALLS, clear);
 	row("numbers", "glActiveTexture", CALLS, active);
-	row("numbers", "glBindTexture", CALLS, bind_texture);
+	row("batched", "glBindTexture", CALLS, bind_texture);
 	row("numbers", "glUseProgram", CALLS, use_program);
 	row("batched", "glUniform4fv", CALLS, uniform4fv);
 	row("batched", "glUniformMatrix4fv", CALLS, uniform_matrix);
