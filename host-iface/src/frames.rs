@@ -180,8 +180,8 @@ fn slowest(costs: &BTreeMap<Op, Cost>) -> Vec<FrameCall> {
 mod tests {
     use super::*;
 
-    const SWAP: Op = gil_wire::egl::EGL_SWAP_BUFFERS;
-    const CLEAR: Op = gil_wire::gles::GL_CLEAR;
+    const SWAP: Op = gil_wire::generated::egl::EGL_SWAP_BUFFERS;
+    const CLEAR: Op = gil_wire::generated::gles::GL_CLEAR;
 
     fn cost(cpu_ns: u64, gpu_ns: u64) -> Cost {
         Cost {
