@@ -103,7 +103,14 @@ pub struct Session {
     links: Links,
     schedule: Schedule,
     delivery: Delivery,
+    /// Until when operations may stay unpublished although they started; 0 unless the
+    /// last doorbell left such.
+    deferred_ns: u64,
 }
+
+/// After so many nanoseconds without a doorbell, the driver rings for operations that were
+/// left unpublished.
+const DEFERRED_NS: u64 = 1_000_000;
 
 /// Why a submission is not executed, or not to its end.
 #[derive(Debug)]
@@ -147,6 +154,7 @@ impl Session {
             links: Links::new(process, pointer_bits, is_logged, boards),
             schedule: Schedule::new(engines),
             delivery: Delivery::default(),
+            deferred_ns: 0,
         }
     }
 
@@ -166,6 +174,7 @@ impl Session {
 
     /// `COLLECT`: delivers the output that has ended.
     pub fn collect(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
+        self.deferred_ns = 0;
         self.pass_time(context, now_ns);
         self.finish(context, Answer::status(Status::Ok), now_ns)
     }
@@ -173,6 +182,7 @@ impl Session {
     /// `ATTEND`: delivers what is ready; its numbers are released later, because
     /// whoever rings cannot unpin.
     pub fn attend(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
+        self.deferred_ns = 0;
         self.pass_time(context, now_ns);
         let mut answer = Answer::status(Status::Ok);
         answer.flags |= self.delivery.take_progress();
@@ -192,6 +202,7 @@ impl Session {
         if self.executed.contains(submission.seq) {
             return self.finish(context, Answer::status(Status::Duplicate), now_ns);
         }
+        self.deferred_ns = 0;
         let answer = self.execute(context, submission);
         self.delivery.deliver(context, now_ns);
         let answer = answer.unwrap_or_else(|refusal| self.refused(context, refusal));
@@ -246,8 +257,14 @@ impl Session {
         self.executed.insert(submission.seq);
         let served = self.leave_out_unserved(context, &mut calls)?;
         self.place_devices(context, &calls)?;
-        self.execute_front(context, &mut calls)?;
-        self.pass_time(context, now_ns);
+        let defers = self.may_defer(context.time, &calls);
+        self.execute_front(context, &mut calls, defers)?;
+        if defers {
+            self.deferred_ns = now_ns.saturating_add(DEFERRED_NS);
+            self.publish_excess(context, now_ns)?;
+        } else {
+            self.pass_time(context, now_ns);
+        }
         let answer = match calls.last().envelope.class {
             _ if served.is_err() => {
                 let sent = self.forward(context, calls.unsent_front(), None);
@@ -299,6 +316,7 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
         calls: &mut Calls<'_>,
+        defers: bool,
     ) -> Result<(), Refusal> {
         if calls.has_enqueues_in_front() {
             calls.set_finish(context.time == Time::Strict);
@@ -326,7 +344,9 @@ impl Session {
         for call in taken() {
             match call.envelope.class {
                 Class::Enqueue => {
-                    self.publish_until(context, call.entry_ns)?;
+                    if !defers {
+                        self.publish_until(context, call.entry_ns)?;
+                    }
                     self.schedule.enqueue(call, call.entry_ns)?;
                 }
                 _ => self.apply_post(context, call),
@@ -336,6 +356,19 @@ impl Session {
             true => Err(Refusal::UnresolvedLast),
             false => Ok(()),
         }
+    }
+
+    /// Whether nothing of what these calls ask for depends on when operations ran: they
+    /// enqueue, and no output is outstanding. Since operations are published in the order
+    /// of their starts, whenever that happens, their intervals are the same later, and the
+    /// board's reports of many come in one round trip.
+    fn may_defer(&self, time: Time, calls: &Calls<'_>) -> bool {
+        let last = calls.last().envelope;
+        let asks_nothing = last.class == Class::Poll && last.waits.is_empty();
+        time == Time::Async
+            && asks_nothing
+            && calls.has_enqueues_in_front()
+            && self.delivery.holds_nothing()
     }
 
     /// Finds every reason to execute nothing, before anything is executed; and
@@ -445,6 +478,7 @@ impl Session {
         let is_async = time == Time::Async && links.any(|link| link.is_open());
         let timeline = &self.schedule.timeline;
         let start = timeline.attention_ns().filter(|_| is_async);
+        let start = start.map(|start_ns| start_ns.max(self.deferred_ns));
         // 0 is no time: a moment later does as well.
         start
             .into_iter()

@@ -192,7 +192,7 @@ pub enum Request<'a> {
 }
 
 /// Most operations whose ends one [`Reply::Ended`] says.
-pub const ENDED_MAX: usize = 256;
+pub const ENDED_MAX: usize = 1024;
 
 /// Most bytes of text that one operation's kernels print: what exceeds them is
 /// cut.

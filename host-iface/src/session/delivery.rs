@@ -154,6 +154,11 @@ impl Delivery {
         }
     }
 
+    /// Whether no output is outstanding.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// When the driver has to ring by itself for output. What the answer's own
     /// thread will collect in time needs a ring only if the thread does not get
     /// to it.

@@ -12,6 +12,11 @@ use crate::config::Time;
 use gil_timing::{Event, Turn};
 use gil_wire::Op;
 
+/// Most operations that a session leaves unpublished although they started: the board
+/// has executed the first of them long before the last is sent, so its reports of them
+/// come without a wait.
+const DEFERRED_MAX: usize = 2048;
+
 /// The operation that is published next. No two have the same turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Next {
@@ -33,6 +38,22 @@ impl Session {
             Time::Async => at_ns,
         };
         while let Some(next) = self.next_of_all(context)
+            && next.turn.start_ns() <= at_ns
+        {
+            self.publish_next(context, next.session)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes, of what started by `at_ns`, only so much that the board owes no more
+    /// than [`DEFERRED_MAX`] reports.
+    pub(super) fn publish_excess(
+        &mut self,
+        context: &mut Context<'_>,
+        at_ns: u64,
+    ) -> Result<(), Refusal> {
+        while self.schedule.unreported > DEFERRED_MAX
+            && let Some(next) = self.next_of_all(context)
             && next.turn.start_ns() <= at_ns
         {
             self.publish_next(context, next.session)?;

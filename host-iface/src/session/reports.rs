@@ -108,6 +108,7 @@ impl Session {
         };
         pending.is_reported = true;
         self.schedule.kept_input -= pending.input_len;
+        self.schedule.unreported -= 1;
         pending.is_rejected = report.rejected;
         let duration_ns = if pending.is_fence {
             0

@@ -74,6 +74,8 @@ pub(super) struct Schedule {
     pub(super) places: Places,
     /// Bytes of input that the board keeps.
     pub(super) kept_input: u64,
+    /// How many operations of [`Schedule::pending`] are not reported.
+    pub(super) unreported: usize,
 }
 
 impl Schedule {
@@ -84,6 +86,7 @@ impl Schedule {
             pending: HashMap::new(),
             places: Places::new(),
             kept_input: 0,
+            unreported: 0,
         }
     }
 
@@ -131,6 +134,7 @@ impl Schedule {
             early: None,
         };
         self.kept_input = self.kept_input.saturating_add(pending.input_len);
+        self.unreported += 1;
         let event = envelope.signals.unwrap_or_default();
         self.pending.insert(event, pending);
     }
@@ -187,6 +191,7 @@ impl Schedule {
             if !std::mem::replace(&mut pending.is_reported, true) {
                 pending.early = None;
                 self.kept_input -= pending.input_len;
+                self.unreported -= 1;
                 // One that is on no timeline yet is forgotten with its call.
                 let _ = self.timeline.report(event, 0, Ending::Done);
             }
