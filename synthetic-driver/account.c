@@ -110,6 +110,12 @@ bool gil_account_pin(struct gil_account *account, u64 bytes)
 	       gil_take(&account->pinned, bytes, limit);
 }
 
+/* Whether one submission may name so many bytes of imports, which are charged already. */
+bool gil_account_names(u64 bytes)
+{
+	return bytes <= READ_ONCE(max_pinned);
+}
+
 void gil_account_unpin(struct gil_account *account, u64 bytes)
 {
 	atomic64_sub(bytes, &account->pinned);

@@ -9,7 +9,6 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/hrtimer.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -100,7 +99,7 @@ static struct dma_fence *gil_fence_new(ktime_t deadline)
 static struct sync_file *gil_fence_file(u64 deadline_ns)
 {
 	struct dma_fence *fence =
-		gil_fence_new(ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX)));
+		gil_fence_new(ns_to_ktime(deadline_ns));
 	struct sync_file *file;
 
 	if (IS_ERR(fence))
@@ -118,6 +117,10 @@ long gil_fence(struct gil_fence_arg __user *user)
 	if (copy_from_user(&arg, user, sizeof(arg)))
 		return -EFAULT;
 	if (arg.flags)
+		return -EINVAL;
+	/* Whoever waits for a fence, such as a display, relies on its end. */
+	if (arg.deadline_ns > ktime_get_ns() &&
+	    arg.deadline_ns - ktime_get_ns() > GIL_FENCE_MAX_NS)
 		return -EINVAL;
 	arg.fd = get_unused_fd_flags(O_CLOEXEC);
 	if (arg.fd < 0)

@@ -146,6 +146,7 @@ struct gil_session {
 struct gil_account *gil_account_get(void);
 void gil_account_put(struct gil_account *account);
 bool gil_account_pin(struct gil_account *account, u64 bytes);
+bool gil_account_names(u64 bytes);
 void gil_account_unpin(struct gil_account *account, u64 bytes);
 bool gil_account_stage(struct gil_account *account);
 void gil_account_unstage(struct gil_account *account);
@@ -227,7 +228,7 @@ int gil_imports_init(void);
 void gil_imports_exit(void);
 long gil_import(struct gil_session *session,
 		struct gil_import_arg __user *user);
-long gil_forget(struct gil_session *session, u32 id);
+long gil_forget(struct gil_session *session, u64 id);
 struct gil_import *gil_import_get(struct gil_session *session, u32 id);
 void gil_import_put(struct gil_import *import);
 bool gil_import_has(const struct gil_import *import, u64 offset, u64 len);

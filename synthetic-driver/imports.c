@@ -103,6 +103,9 @@ static u64 gil_import_pieces(struct gil_import *import)
 
 static int gil_import_map(struct gil_import *import)
 {
+	/* There, importers get tables whose pages are made up on purpose. */
+	if (IS_ENABLED(CONFIG_DMABUF_DEBUG))
+		return -EOPNOTSUPP;
 	import->attachment =
 		dma_buf_attach(import->buffer, &gil_importer->dev);
 	if (IS_ERR(import->attachment)) {
@@ -214,10 +217,12 @@ long gil_import(struct gil_session *session,
 	return -EFAULT;
 }
 
-long gil_forget(struct gil_session *session, u32 id)
+long gil_forget(struct gil_session *session, u64 id)
 {
 	struct gil_import *import;
 
+	if (id > GIL_IMPORTS_MAX)
+		return -ENOENT;
 	mutex_lock(&session->lock);
 	import = xa_erase(&session->imports, id);
 	mutex_unlock(&session->lock);
@@ -282,6 +287,9 @@ int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
 		offset += part;
 		len -= part;
 		piece++;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 	}
 	return 0;
 }

@@ -69,6 +69,7 @@ struct gil_transfer *gil_transfer_create(struct gil_session *session,
 					 unsigned int count)
 {
 	struct gil_transfer *transfer;
+	u64 imported = 0;
 	unsigned int i;
 	int err;
 
@@ -85,9 +86,17 @@ struct gil_transfer *gil_transfer_create(struct gil_session *session,
 			gil_transfer_destroy(transfer);
 			return ERR_PTR(err);
 		}
-		/* An import's pages are counted already. */
-		if (transfer->region[i].import)
-			continue;
+		/*
+		 * An import's pages are counted already, but each region that
+		 * names them has extents of its own.
+		 */
+		if (transfer->region[i].import) {
+			imported += transfer->region[i].len;
+			if (gil_account_names(imported))
+				continue;
+			gil_transfer_destroy(transfer);
+			return ERR_PTR(-ENOMEM);
+		}
 		/* 64 regions of 2^48 bytes do not overflow. */
 		transfer->bytes +=
 			gil_region_pages(&transfer->region[i]) * PAGE_SIZE;

@@ -44,6 +44,14 @@ pub struct Counters {
 /// Stands for every entry point that this build does not know.
 const UNKNOWN: Op = Op(0);
 
+/// An entry point, or the one as which all that nobody knows are counted.
+pub(crate) fn known(op: Op) -> Op {
+    match op.name() {
+        Some(_) => op,
+        None => UNKNOWN,
+    }
+}
+
 /// What a run's report is made of.
 #[derive(Debug)]
 pub struct Stats {
@@ -251,8 +259,10 @@ impl Stats {
     /// An entry point's counters; those that this build does not know have
     /// theirs in common, for any guest can make up their numbers.
     pub fn entry(&mut self, op: Op) -> &mut Entry {
-        let is_known = self.entries.contains_key(&op) || op.name().is_some();
-        let op = if is_known { op } else { UNKNOWN };
+        let op = match self.entries.contains_key(&op) {
+            true => op,
+            false => known(op),
+        };
         self.entries.entry(op).or_insert_with(|| Entry {
             name: op.name().map_or("unknown".into(), str::to_owned),
             api: op.api(),

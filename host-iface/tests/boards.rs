@@ -10,7 +10,7 @@ use gil_wire::Op;
 use gil_wire::api;
 use gil_wire::choice::Together;
 use gil_wire::envelope::{Class, Envelope, Queue};
-use support::board::{Act, FakeBoard, Got};
+use support::board::{Act, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, OUT, call, enqueue};
 use support::times::{CPU, DURATION, answers, waiting};
 
@@ -247,4 +247,34 @@ fn operations_of_a_lost_board_hold_no_others_up() {
     let lost = guest.submit(&[egl(waiting(Class::Wait, &[3]))], &[]);
     assert_eq!(lost.status, LOST);
     assert_eq!(guest.log.warnings().len(), 1);
+}
+
+/// EGL's board reports an operation of the other board with its own.
+#[test]
+fn a_board_that_reports_an_operation_of_anothers_is_lost() {
+    let gles = FakeBoard::new(|call| {
+        let mut act = answers(call);
+        for later in &mut act.later {
+            later.with = vec![4];
+        }
+        act.later.push(Later {
+            event: 4,
+            duration_ns: 1,
+            ..Later::default()
+        });
+        act
+    });
+    let two = Two::new(gles, FakeBoard::new(answers));
+    let mut guest = two.guest();
+    let entry = guest.now_ns;
+    for event in [1, 3] {
+        guest.submit(&[drawn(event, entry)], &[]);
+        guest.submit(&[enqueue(event + 1, entry)], &[]);
+    }
+    let lost = guest.submit(&[egl(waiting(Class::Wait, &[3]))], &[]);
+    assert_eq!(lost.status, LOST);
+    let wait = guest.submit(&[waiting(Class::Wait, &[4])], &[]);
+    assert_eq!(wait.status, OK);
+    let end_ns = wait.answer().observed[0].end_ns;
+    assert_eq!(end_ns, entry + CPU + 2 * DURATION, "as its own board says");
 }

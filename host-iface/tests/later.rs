@@ -129,6 +129,56 @@ fn ends_that_come_together_change_nothing_but_what_is_asked_for() {
     assert_eq!(alone, together);
 }
 
+/// Three batches of launches that nobody waits for, and what is seen of them in the end;
+/// after each batch, the program looks at what `looks` names.
+fn batches(looks: &[u64]) -> (Vec<Observation>, FakeBoard, u64) {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let mut attention_ns = 0;
+    for batch in 0..3 {
+        let own = 1 + 4 * batch..5 + 4 * batch;
+        let entry = |event| 1_000_000 + event * DURATION / 2;
+        let mut envelopes: Vec<_> = own.map(|event| enqueue(event, entry(event))).collect();
+        envelopes.push(waiting(Class::Poll, &[]));
+        guest.now_ns = entry(5 + 4 * batch);
+        let seen = guest.submit(&envelopes, &[]);
+        assert_eq!(seen.status, OK);
+        attention_ns = seen.attention_ns.wrapping_sub(guest.now_ns);
+        if !looks.is_empty() {
+            guest.submit(&[waiting(Class::Poll, looks)], &[]);
+        }
+    }
+    if looks.is_empty() {
+        assert!(awaited(&board).is_empty(), "nobody asked");
+    }
+    let all: Vec<u64> = (1..=12).collect();
+    let seen = guest.submit(&[waiting(Class::Wait, &all)], &[]);
+    (seen.answer().observed.to_vec(), board, attention_ns)
+}
+
+#[test]
+fn operations_that_nobody_waits_for_are_published_together_and_at_the_same_times() {
+    let (later, board, attention_ns) = batches(&[]);
+    assert_eq!(awaited(&board).len(), 12);
+    assert_eq!(attention_ns, 1_000_000, "the driver rings for them");
+    let (at_once, board, _) = batches(&[1]);
+    assert_eq!(awaited(&board).len(), 12);
+    assert_eq!(later, at_once);
+}
+
+#[test]
+fn what_may_have_output_is_published_at_every_doorbell() {
+    let board = reads(late_read());
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    guest.now_ns = 1_000_100 + DURATION + 1_000;
+    let batch = [enqueue(3, guest.now_ns), waiting(Class::Poll, &[])];
+    assert_eq!(guest.submit(&batch, &[]).status, OK);
+    assert_eq!(awaited(&board)[0], 2);
+    assert_eq!(guest.read(DATA, 4), b"made");
+}
+
 /// The board has them all before the first is on the timeline.
 #[test]
 fn ends_of_operations_in_front_come_together_too() {

@@ -146,11 +146,15 @@ struct gil_info {
 	__u64 session;
 };
 
+/* The deadline of a fence is at most so far away. */
+#define GIL_FENCE_MAX_NS 60000000000ull
+
 /*
  * GIL_IOC_FENCE. A sync file that signals at the deadline, and at once if that has
  * passed: poll, and the ioctls of linux/sync_file.h, as with any driver's. It stays
  * with its descriptors when the session ends.
- * EINVAL: flags. EMFILE, ENFILE: no descriptor. ENOMEM, EPERM as above.
+ * EINVAL: flags, or more than GIL_FENCE_MAX_NS from now. EMFILE, ENFILE: no descriptor.
+ * ENOMEM, EPERM as above.
  */
 struct gil_fence_arg {
 	__u64 deadline_ns; /* CLOCK_MONOTONIC */

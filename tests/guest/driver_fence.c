@@ -125,6 +125,11 @@ static void many(void)
 	}
 }
 
+static uint64_t far_away(void)
+{
+	return now_ns() + GIL_FENCE_MAX_NS / 2;
+}
+
 /* Closed before they signal, in this process or with another. */
 static void closed_early(void)
 {
@@ -133,9 +138,9 @@ static void closed_early(void)
 	pid_t child;
 
 	for (int i = 0; i < 100; i++)
-		close(fence_at(i % 2 ? NEVER : now_ns() + i * 10 * US));
+		close(fence_at(i % 2 ? far_away() : now_ns() + i * 10 * US));
 	CHECK(users_become(before));
-	fence = fence_at(UINT64_MAX);
+	fence = fence_at(far_away());
 	CHECK(users() == before + 1);
 	child = fork();
 	if (!child) {
@@ -169,9 +174,13 @@ static void without_a_session(void)
 static void bad_arguments(void)
 {
 	struct gil_fence_arg flags = { .deadline_ns = 1, .flags = 1 };
+	struct gil_fence_arg never = { .deadline_ns = UINT64_MAX };
+	struct gil_fence_arg later = { .deadline_ns = now_ns() + GIL_FENCE_MAX_NS + 1000 * MS };
 	int before = dup(session);
 
 	FAILS(ioctl(session, GIL_IOC_FENCE, &flags), EINVAL);
+	FAILS(ioctl(session, GIL_IOC_FENCE, &never), EINVAL);
+	FAILS(ioctl(session, GIL_IOC_FENCE, &later), EINVAL);
 	FAILS(ioctl(session, GIL_IOC_FENCE, NULL), EFAULT);
 	FAILS(ioctl(session, GIL_IOC_FENCE, (void *)1), EFAULT);
 	close(before);

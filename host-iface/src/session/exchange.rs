@@ -14,7 +14,7 @@ use gil_uapi::GuestLength;
 use gil_wire::envelope::Class;
 use gil_wire::finish::Finish;
 use gil_wire::frame::FrameError;
-use gil_wire::message::{CallStatus, Done, Posted, RegionDesc, Reply, Report};
+use gil_wire::message::{CallStatus, Done, POSTED_MAX, Posted, RegionDesc, Reply, Report};
 use gil_wire::words::Words;
 use std::collections::BTreeSet;
 
@@ -218,7 +218,9 @@ impl Session {
             return Some(out_lens(main));
         }
         let operation = self.schedule.pending.get(&event)?;
-        (!operation.is_reported).then(|| self.delivery.room_of(operation))
+        let place = |op| self.links.place(op);
+        let is_its = place(operation.op) == place(main.envelope.op);
+        (is_its && !operation.is_reported).then(|| self.delivery.room_of(operation))
     }
 }
 
@@ -299,7 +301,11 @@ fn account(
 /// The answer to a call.
 fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<(Done<'a>, Vec<Posted>), ClientError> {
     match postcard::from_bytes(header).map_err(FrameError::from)? {
-        Reply::Done { seq, done, posted } if seq == main.submission.seq => Ok((done, posted)),
+        Reply::Done { seq, done, posted }
+            if seq == main.submission.seq && posted.len() <= POSTED_MAX =>
+        {
+            Ok((done, posted))
+        }
         Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "the call's answer")),
     }

@@ -27,16 +27,16 @@ impl Session {
             Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
+        let place = self.links.place(self.op_of(event));
         let mut len = 0u64;
         for report in &reports {
-            let room = self.room_for(report)?;
+            let room = self.room_for(report, place)?;
             len = len.saturating_add(check(report, &room)?);
         }
         if len != received.payload_len {
             let found = received.payload_len;
             return Err(wrong(format!("{found} bytes of output for {len}")));
         }
-        let place = self.links.place(self.op_of(event));
         context.stats.board_busy(place, busy_ns);
         let mut busy_ns = Some(busy_ns);
         for report in reports {
@@ -48,8 +48,10 @@ impl Session {
     }
 
     /// Bytes of output that an operation may report to have made, of each region.
-    fn room_for(&self, report: &Report) -> Result<Vec<u64>, ClientError> {
+    /// It must be one of the board that reports it.
+    fn room_for(&self, report: &Report, place: usize) -> Result<Vec<u64>, ClientError> {
         let pending = self.schedule.pending.get(&report.event);
+        let pending = pending.filter(|pending| self.links.place(pending.op) == place);
         let pending = pending.ok_or_else(|| wrong(format!("a report of {}", report.event)))?;
         Ok(self.delivery.room_of(pending))
     }

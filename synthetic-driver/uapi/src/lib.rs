@@ -240,6 +240,8 @@ pub const IOC_IMPORT: u64 = nix::request_code_readwrite!(b'g', 0x04, size_of::<I
     reason = "systems with 32 bits have another type"
 )]
 pub const IOC_FORGET: u64 = nix::request_code_none!(b'g', 0x05) as u64;
+/// `GIL_FENCE_MAX_NS`: nanoseconds from now to a fence's deadline, at most.
+pub const FENCE_MAX_NS: u64 = 60_000_000_000;
 /// `GIL_IOC_FENCE`.
 pub const IOC_FENCE: u64 = nix::request_code_readwrite!(b'g', 0x08, size_of::<FenceArg>()) as u64;
 

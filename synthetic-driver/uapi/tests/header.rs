@@ -62,6 +62,7 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("GIL_IOC_IMPORT", IOC_IMPORT),
         ("GIL_IOC_FORGET", IOC_FORGET),
         ("GIL_IOC_FENCE", IOC_FENCE),
+        ("GIL_FENCE_MAX_NS", FENCE_MAX_NS),
     ];
     all.extend(ioctls.map(|(name, number)| (name.to_owned(), number)));
 }
