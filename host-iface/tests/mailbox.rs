@@ -271,10 +271,11 @@ fn what_is_no_mailbox_gets_no_answer() {
         assert!(matches!(error, MailboxError::Magic { .. }), "{error}");
         assert!(!error.is_answerable());
     }
-    guest.word(offset_of!(Mailbox, version), gil_uapi::ABI_VERSION + 1);
+    let newer = gil_uapi::ABI_VERSION + 1;
+    guest.word(offset_of!(Mailbox, version), newer);
     let error = guest.read().unwrap_err();
     assert!(
-        matches!(error, MailboxError::Version { theirs: 3 }),
+        matches!(error, MailboxError::Version { theirs } if theirs == newer),
         "{error}"
     );
     assert!(error.is_answerable());
