@@ -112,6 +112,8 @@ _Static_assert(SAME(__typeof__(&eglSignalSyncKHR), EGLBoolean (*)(EGLDisplay dpy
 	"eglSignalSyncKHR");
 _Static_assert(SAME(__typeof__(&eglWaitSyncKHR), EGLint (*)(EGLDisplay dpy, EGLSync sync, EGLint flags)),
 	"eglWaitSyncKHR");
+_Static_assert(SAME(__typeof__(&eglDupNativeFenceFDANDROID), EGLint (*)(EGLDisplay dpy, EGLSyncKHR sync)),
+	"eglDupNativeFenceFDANDROID");
 _Static_assert(SAME(__typeof__(&eglCreateImage), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLAttrib *attrib_list)),
 	"eglCreateImage");
 _Static_assert(SAME(__typeof__(&eglCreateImageKHR), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLint *attrib_list)),
@@ -264,6 +266,9 @@ _Static_assert((int64_t)(EGL_NONE) == 12344, "EGL_NONE");
 #ifdef EGL_NOT_INITIALIZED
 _Static_assert((int64_t)(EGL_NOT_INITIALIZED) == 12289, "EGL_NOT_INITIALIZED");
 #endif
+#ifdef EGL_NO_NATIVE_FENCE_FD_ANDROID
+_Static_assert((int64_t)(EGL_NO_NATIVE_FENCE_FD_ANDROID) == -1, "EGL_NO_NATIVE_FENCE_FD_ANDROID");
+#endif
 #ifdef EGL_OPENGL_API
 _Static_assert((int64_t)(EGL_OPENGL_API) == 12450, "EGL_OPENGL_API");
 #endif
@@ -326,6 +331,15 @@ _Static_assert((int64_t)(EGL_SYNC_CONDITION) == 12536, "EGL_SYNC_CONDITION");
 #endif
 #ifdef EGL_SYNC_FENCE
 _Static_assert((int64_t)(EGL_SYNC_FENCE) == 12537, "EGL_SYNC_FENCE");
+#endif
+#ifdef EGL_SYNC_NATIVE_FENCE_ANDROID
+_Static_assert((int64_t)(EGL_SYNC_NATIVE_FENCE_ANDROID) == 12612, "EGL_SYNC_NATIVE_FENCE_ANDROID");
+#endif
+#ifdef EGL_SYNC_NATIVE_FENCE_FD_ANDROID
+_Static_assert((int64_t)(EGL_SYNC_NATIVE_FENCE_FD_ANDROID) == 12613, "EGL_SYNC_NATIVE_FENCE_FD_ANDROID");
+#endif
+#ifdef EGL_SYNC_NATIVE_FENCE_SIGNALED_ANDROID
+_Static_assert((int64_t)(EGL_SYNC_NATIVE_FENCE_SIGNALED_ANDROID) == 12614, "EGL_SYNC_NATIVE_FENCE_SIGNALED_ANDROID");
 #endif
 #ifdef EGL_SYNC_PRIOR_COMMANDS_COMPLETE
 _Static_assert((int64_t)(EGL_SYNC_PRIOR_COMMANDS_COMPLETE) == 12528, "EGL_SYNC_PRIOR_COMMANDS_COMPLETE");

@@ -36,6 +36,14 @@ both_widths! {
     }
 }
 
+both_widths! {
+    fn native_fences_are_files_of_the_guests_kernel(width: Width) {
+        let program = guest_program_of(width, "tests/guest/egl_native_fences.c", Link::Gles);
+        let run = Run::new([program.display().to_string()]).finish().ok();
+        is_ok(&run, 39);
+    }
+}
+
 /// Debian's kmscube, as it is, with these arguments, drawn by the board.
 fn is_a_cube(args: &[&str]) {
     let work = tempfile::tempdir().unwrap();
@@ -64,6 +72,13 @@ fn is_a_cube(args: &[&str]) {
 #[test]
 fn kmscube_shows_its_cube() {
     is_a_cube(&[]);
+}
+
+/// The display waits for the board's drawing, and the next frame for the display, each by
+/// a fence.
+#[test]
+fn kmscube_and_the_display_wait_for_each_others_fences() {
+    is_a_cube(&["--atomic"]);
 }
 
 #[test]

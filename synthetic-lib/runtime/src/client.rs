@@ -18,6 +18,7 @@ use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -354,6 +355,22 @@ impl Client {
                 (status, _) => self.judge(op, status).map(|()| None),
             }
         })
+    }
+
+    /// A sync file that signals once every operation on the queue numbered `id` so far has
+    /// ended, in simulated time. Never sleeps.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended, or if the driver makes no such file:
+    /// [`Error::Driver`] if that is not known, or too far away.
+    pub fn queue_fence(&self, op: Op, entry: u64, id: u64) -> Result<OwnedFd, Error> {
+        let end_ns = self.queue_end(op, entry, id)?;
+        let end_ns = end_ns.ok_or(Error::Driver {
+            errno: Errno::EAGAIN,
+        })?;
+        self.device
+            .fence(end_ns)
+            .map_err(|errno| Error::Driver { errno })
     }
 
     /// Fetches everything that is ready by now: output to memory, text to

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::uapi::{self, Region};
 use nix::errno::Errno;
 use std::fs::File;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// What the driver says of a submission that it handed to the host.
@@ -54,6 +54,12 @@ pub trait Device: Send + Sync {
 
     /// Takes that number back.
     fn forget(&self, import: u32);
+
+    /// Makes a sync file that signals at a time, `CLOCK_MONOTONIC` nanoseconds.
+    ///
+    /// # Errors
+    /// The driver's error; `EINVAL` for more than [`uapi::FENCE_MAX_NS`] from now.
+    fn fence(&self, deadline_ns: u64) -> Result<OwnedFd, Errno>;
 
     /// Called once in a forked child, where only async-signal-safe functions
     /// may be used.
@@ -169,6 +175,17 @@ impl Device for DeviceFile {
         // SAFETY: the driver reads and writes the structure.
         again(|| unsafe { uapi::ioc_import(self.fd(), &mut arg) })?;
         Ok((arg.id, arg.len))
+    }
+
+    fn fence(&self, deadline_ns: u64) -> Result<OwnedFd, Errno> {
+        let mut arg = uapi::FenceArg {
+            deadline_ns,
+            ..Default::default()
+        };
+        // SAFETY: the driver reads and writes the structure.
+        again(|| unsafe { uapi::ioc_fence(self.fd(), &mut arg) })?;
+        // SAFETY: it is open, and nobody else's.
+        Ok(unsafe { OwnedFd::from_raw_fd(arg.fd) })
     }
 
     fn forget(&self, import: u32) {

@@ -11,7 +11,7 @@ use gil_wire::envelope::{self, Answer, Class, Envelope, Observation};
 use nix::errno::Errno;
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -201,6 +201,10 @@ impl Device for Double {
         let number = u32::try_from(buffer.as_raw_fd()).map_err(|_| Errno::EBADF)?;
         lock(&self.0.imports).push(number);
         Ok((number, 4096))
+    }
+
+    fn fence(&self, _: u64) -> Result<OwnedFd, Errno> {
+        Err(Errno::ENOTTY)
     }
 
     fn forget(&self, import: u32) {

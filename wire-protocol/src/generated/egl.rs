@@ -182,6 +182,8 @@ pub const EGL_GET_SYNC_ATTRIB_KHR: Op = Op::new(API, 68);
 pub const EGL_SIGNAL_SYNC_KHR: Op = Op::new(API, 69);
 /// `eglWaitSyncKHR`.
 pub const EGL_WAIT_SYNC_KHR: Op = Op::new(API, 70);
+/// `eglDupNativeFenceFDANDROID`.
+pub const EGL_DUP_NATIVE_FENCE_FDANDROID: Op = Op::new(API, 71);
 /// `eglCreateImage`.
 pub const EGL_CREATE_IMAGE: Op = Op::new(API, 80);
 /// `eglCreateImageKHR`.
@@ -469,6 +471,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 70,
         name: "eglWaitSyncKHR",
         class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 71,
+        name: "eglDupNativeFenceFDANDROID",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 80,

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 55] = [
+static EXPORTS: [Export; 56] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -113,6 +113,10 @@ static EXPORTS: [Export; 55] = [
     Export {
         name: c"eglDestroySyncKHR",
         address: eglDestroySyncKHR as *const c_void,
+    },
+    Export {
+        name: c"eglDupNativeFenceFDANDROID",
+        address: eglDupNativeFenceFDANDROID as *const c_void,
     },
     Export {
         name: c"eglGetConfigAttrib",

@@ -430,6 +430,12 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglWaitSyncKHR(entry: u64, dpy: EGLDisplay, sync: EGLSync, flags: EGLint) -> EGLint;
 
+    /// `eglDupNativeFenceFDANDROID`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDupNativeFenceFDANDROID(entry: u64, dpy: EGLDisplay, sync: EGLSyncKHR) -> EGLint;
+
     /// `eglCreateImage`.
     ///
     /// # Safety

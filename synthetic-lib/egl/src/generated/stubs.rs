@@ -912,6 +912,18 @@ pub unsafe extern "C" fn eglWaitSyncKHR(dpy: EGLDisplay, sync: EGLSync, flags: E
     unsafe { Guest::eglWaitSyncKHR(entry, dpy, sync, flags) }
 }
 
+/// `eglDupNativeFenceFDANDROID`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDupNativeFenceFDANDROID")]
+pub unsafe extern "C" fn eglDupNativeFenceFDANDROID(dpy: EGLDisplay, sync: EGLSyncKHR) -> EGLint {
+    gil_guest::note(gil_wire::Op::new(2, 71));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDupNativeFenceFDANDROID(entry, dpy, sync) }
+}
+
 /// `eglCreateImage`.
 ///
 /// # Safety

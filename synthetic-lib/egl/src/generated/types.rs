@@ -123,6 +123,7 @@ pub const EGL_LINUX_DRM_FOURCC_EXT: EGLint = 0x3271;
 pub const EGL_NATIVE_VISUAL_ID: EGLint = 0x302e;
 pub const EGL_NONE: EGLint = 0x3038;
 pub const EGL_NOT_INITIALIZED: EGLint = 0x3001;
+pub const EGL_NO_NATIVE_FENCE_FD_ANDROID: EGLint = -1;
 pub const EGL_OPENGL_API: EGLenum = 0x30a2;
 pub const EGL_OPENGL_ES2_BIT: EGLint = 4;
 pub const EGL_OPENGL_ES3_BIT: EGLint = 64;
@@ -144,6 +145,9 @@ pub const EGL_SUCCESS: EGLint = 0x3000;
 pub const EGL_SURFACE_TYPE: EGLint = 0x3033;
 pub const EGL_SYNC_CONDITION: EGLint = 0x30f8;
 pub const EGL_SYNC_FENCE: EGLenum = 0x30f9;
+pub const EGL_SYNC_NATIVE_FENCE_ANDROID: EGLenum = 0x3144;
+pub const EGL_SYNC_NATIVE_FENCE_FD_ANDROID: EGLint = 0x3145;
+pub const EGL_SYNC_NATIVE_FENCE_SIGNALED_ANDROID: EGLenum = 0x3146;
 pub const EGL_SYNC_PRIOR_COMMANDS_COMPLETE: EGLenum = 0x30f0;
 pub const EGL_SYNC_REUSABLE_KHR: EGLenum = 0x30fa;
 pub const EGL_SYNC_STATUS: EGLint = 0x30f1;
@@ -294,6 +298,8 @@ pub type eglGetSyncAttribKHR_fn =
 pub type eglSignalSyncKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLSync, EGLenum) -> EGLBoolean;
 /// `eglWaitSyncKHR`.
 pub type eglWaitSyncKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLSync, EGLint) -> EGLint;
+/// `eglDupNativeFenceFDANDROID`.
+pub type eglDupNativeFenceFDANDROID_fn = unsafe extern "C" fn(EGLDisplay, EGLSyncKHR) -> EGLint;
 /// `eglCreateImage`.
 pub type eglCreateImage_fn = unsafe extern "C" fn(
     EGLDisplay,

@@ -1,6 +1,7 @@
 //! What the library keeps of objects.
 
 use super::image::Image;
+use super::native_fences::Native;
 use super::platform::Platform;
 use super::syncs::{Fence, Reusable};
 use super::window::Surface;
@@ -25,6 +26,8 @@ pub enum Details {
     Image(Image),
     /// Of a fence.
     Fence(Fence),
+    /// Of a native fence.
+    Native(Native),
     /// Of a reusable sync object.
     Reusable(Reusable),
 }

@@ -70,7 +70,7 @@ pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
     })?;
     state.is_initialized.store(true, Ordering::Release);
     // What this library has.
-    Ok(version.min((1, 4)))
+    Ok(version.min((1, 5)))
 }
 
 /// Ends it: the program's contexts, surfaces and sync objects on it are destroyed, those that are

@@ -23,9 +23,6 @@ const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base
      EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
      EGL_MESA_platform_surfaceless";
 
-/// The end of a list of attributes, in `EGLAttrib`.
-const NO_ATTRIBUTE: EGLAttrib = EGL_NONE as EGLAttrib;
-
 /// What a wait returns that did not take place.
 const NO_END: EGLint = EGL_FALSE as EGLint;
 
@@ -66,7 +63,10 @@ fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr
     }
     let dpy = display_of(dpy)?;
     match name {
-        EGL_VERSION => Ok(c"1.4 gil"),
+        EGL_VERSION => match text(entry, &dpy, name)?.starts_with(b"1.5") {
+            true => Ok(c"1.5 gil"),
+            false => Ok(c"1.4 gil"),
+        },
         EGL_CLIENT_APIS => Ok(c"OpenGL_ES"),
         EGL_VENDOR => {
             let board = text(entry, &dpy, name)?;
@@ -84,6 +84,9 @@ fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr
 /// images where textures can be.
 fn extensions(board: &[u8]) -> Vec<u8> {
     let mut known = strings::among(board, EXTENSIONS);
+    if strings::has(&known, "EGL_KHR_fence_sync") {
+        known.extend_from_slice(b" EGL_ANDROID_native_fence_sync");
+    }
     if strings::has(&known, "EGL_KHR_gl_texture_2D_image") {
         known.extend_from_slice(BUFFERS.as_bytes());
     }
@@ -499,10 +502,13 @@ impl Manual for Guest {
         r#type: EGLenum,
         attrib_list: *const EGLAttrib,
     ) -> EGLSync {
-        // SAFETY: null, or a list of the caller's.
-        let has_attributes = !attrib_list.is_null() && unsafe { *attrib_list } != NO_ATTRIBUTE;
-        let unknown = EGL_BAD_PARAMETER;
-        Self::noted(|| syncs::create(entry, &display_of(dpy)?, r#type, has_attributes, unknown))
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            // SAFETY: null, or a list of the caller's.
+            let attributes = unsafe { window::attributes(attrib_list) }?;
+            // SAFETY: the caller's.
+            unsafe { syncs::create(entry, &dpy, r#type, &attributes, EGL_BAD_PARAMETER) }
+        })
     }
 
     unsafe fn eglCreateSyncKHR(
@@ -511,13 +517,20 @@ impl Manual for Guest {
         r#type: EGLenum,
         attrib_list: *const EGLint,
     ) -> EGLSyncKHR {
-        // SAFETY: null, or a list of the caller's.
-        let has_attributes = !attrib_list.is_null() && unsafe { *attrib_list } != EGL_NONE;
-        let unknown = EGL_BAD_ATTRIBUTE;
         let made = Self::noted(|| {
-            syncs::create(entry, &display_of(dpy)?, r#type, has_attributes, unknown)
+            let dpy = display_of(dpy)?;
+            // SAFETY: null, or a list of the caller's.
+            let attributes = unsafe { window::attributes(attrib_list) }?;
+            // SAFETY: the caller's.
+            unsafe { syncs::create(entry, &dpy, r#type, &attributes, EGL_BAD_ATTRIBUTE) }
         });
         made.cast()
+    }
+
+    unsafe fn eglDupNativeFenceFDANDROID(_: u64, dpy: EGLDisplay, sync: EGLSyncKHR) -> EGLint {
+        let found = display_of(dpy).and_then(|dpy| syncs::descriptor(&dpy, sync.cast()));
+        Self::note(found.map(drop));
+        found.unwrap_or(EGL_NO_NATIVE_FENCE_FD_ANDROID)
     }
 
     unsafe fn eglDestroySync(entry: u64, dpy: EGLDisplay, sync: EGLSync) -> EGLBoolean {

@@ -15,6 +15,7 @@
 //! | [`current`] | what is current in a thread |
 //! | [`work`] | what a context has the board's device do |
 //! | [`syncs`] | sync objects |
+//! | [`native_fences`] | those of the guest's kernel among them |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
@@ -29,6 +30,7 @@ pub mod glvnd;
 pub mod image;
 mod manual;
 pub mod native;
+pub mod native_fences;
 pub mod platform;
 pub mod present;
 pub mod procedures;

@@ -1,11 +1,13 @@
 //! Sync objects. A fence is the board's, which begins with the commands in front of it as
 //! it is made, so that whoever waits for it waits for the GPU alone. A reusable one
-//! belongs to the program's threads: the board knows nothing of it.
+//! belongs to the program's threads: the board knows nothing of it. Native fences are the
+//! guest's kernel's.
 //!
 //! Timeouts are times of the guest's clock.
 
 use super::current;
 use super::details::Details;
+use super::native_fences::Native;
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -93,19 +95,30 @@ fn current_of(dpy: &Object) -> CallResult<Object> {
     current::context().filter(is_its).ok_or(EGL_BAD_MATCH)
 }
 
-/// `eglCreateSync`. A type that is none is the error `unknown`; no type has attributes.
+/// `eglCreateSync`. A type that is none is the error `unknown`; only a native fence has an
+/// attribute, a descriptor that belongs to EGL if this succeeds.
+///
+/// # Safety
+/// That descriptor is the program's to give.
 ///
 /// # Errors
 /// The API's code.
-pub fn create(
+pub unsafe fn create(
     entry: u64,
     dpy: &Object,
     ty: EGLenum,
-    has_attributes: bool,
+    attributes: &[(EGLint, EGLint)],
     unknown: EGLint,
 ) -> CallResult<EGLSync> {
     match ty {
-        EGL_SYNC_FENCE | EGL_SYNC_REUSABLE_KHR if has_attributes => Err(EGL_BAD_ATTRIBUTE),
+        EGL_SYNC_NATIVE_FENCE_ANDROID => {
+            current_of(dpy)?;
+            // SAFETY: the caller's.
+            let made = unsafe { native(entry, attributes) }?;
+            let (number, details) = (gil_guest::new_number(), Details::Native(made));
+            Ok(Object::create(Kind::ReusableSync, number, &[dpy], details))
+        }
+        EGL_SYNC_FENCE | EGL_SYNC_REUSABLE_KHR if !attributes.is_empty() => Err(EGL_BAD_ATTRIBUTE),
         EGL_SYNC_FENCE => fence(entry, dpy),
         EGL_SYNC_REUSABLE_KHR => {
             let (number, details) = (
@@ -115,6 +128,36 @@ pub fn create(
             Ok(Object::create(Kind::ReusableSync, number, &[dpy], details))
         }
         _ => Err(unknown),
+    }
+}
+
+/// A native fence, made or the program's.
+///
+/// # Safety
+/// A descriptor in the attributes is the program's to give.
+unsafe fn native(entry: u64, attributes: &[(EGLint, EGLint)]) -> CallResult<Native> {
+    let mut given = EGL_NO_NATIVE_FENCE_FD_ANDROID;
+    for &(name, value) in attributes {
+        match name {
+            EGL_SYNC_NATIVE_FENCE_FD_ANDROID => given = value,
+            _ => return Err(EGL_BAD_ATTRIBUTE),
+        }
+    }
+    match given {
+        EGL_NO_NATIVE_FENCE_FD_ANDROID => Native::behind(entry),
+        // SAFETY: the caller's.
+        fd => unsafe { Native::of_program(fd) },
+    }
+}
+
+/// `eglDupNativeFenceFDANDROID`.
+///
+/// # Errors
+/// The API's code.
+pub fn descriptor(dpy: &Object, sync: EGLSync) -> CallResult<EGLint> {
+    match find(dpy, sync)?.details() {
+        Details::Native(native) => native.descriptor(),
+        _ => Err(EGL_BAD_PARAMETER),
     }
 }
 
@@ -168,6 +211,7 @@ pub fn client_wait(
     let is_signaled = match hold.object().details() {
         Details::Reusable(reusable) => reusable.wait(deadline),
         Details::Fence(fence) => wait_for(entry, &sync, fence, flags, deadline)?,
+        Details::Native(native) => native.wait(deadline),
         _ => return Err(EGL_BAD_PARAMETER),
     };
     Ok(match is_signaled {
@@ -226,6 +270,11 @@ pub fn server_wait(entry: u64, dpy: &Object, sync: EGLSync, flags: EGLint) -> Ca
     if flags != 0 {
         return Err(EGL_BAD_PARAMETER);
     }
+    if let Details::Native(native) = sync.details() {
+        // Its end is the guest's to know: later commands are sent then.
+        native.wait(None);
+        return Ok(());
+    }
     if sync.kind() != Kind::Sync {
         return Err(EGL_BAD_MATCH);
     }
@@ -273,6 +322,9 @@ pub fn attribute(
             let now = Some(Instant::now());
             wait_for(entry, &sync, fence, 0, now).map(status)
         }
+        (Details::Native(_), EGL_SYNC_TYPE) => Ok(EGL_SYNC_NATIVE_FENCE_ANDROID),
+        (Details::Native(native), EGL_SYNC_CONDITION) => Ok(native.condition()),
+        (Details::Native(native), EGL_SYNC_STATUS) => Ok(status(native.wait(Some(Instant::now())))),
         (Details::Reusable(_), EGL_SYNC_TYPE) => Ok(EGL_SYNC_REUSABLE_KHR),
         (Details::Reusable(reusable), EGL_SYNC_STATUS) => Ok(status(reusable.state().is_signaled)),
         _ => Err(EGL_BAD_ATTRIBUTE),
