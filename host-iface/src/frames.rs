@@ -2,7 +2,7 @@
 //! ends frames. What came before a thread's first end of a frame is its preparation, and
 //! not counted.
 
-use crate::stats;
+use crate::known::known;
 use gil_report::{self as report, FrameCall, FrameTime};
 use gil_wire::Op;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub struct Part {
 impl Part {
     /// Calls of `op` took so long.
     pub fn took(&mut self, op: Op, cost: Cost) {
-        self.costs.entry(stats::known(op)).or_default().add(&cost);
+        self.costs.entry(known(op)).or_default().add(&cost);
     }
 
     fn add(&mut self, other: Self) {

@@ -16,6 +16,7 @@
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`frames`] | the frames of programs that draw |
+//! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
@@ -32,6 +33,7 @@ pub mod ffi;
 pub mod frames;
 pub mod held;
 pub mod host;
+pub mod known;
 pub mod mailbox;
 pub mod memory;
 pub mod prediction;

@@ -2,6 +2,7 @@
 
 use crate::boards::Boards;
 use crate::frames::Frames;
+use crate::known::known;
 use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
@@ -39,17 +40,6 @@ pub struct Counters {
     pub board_wall_ns: u64,
     /// Sessions that are open.
     pub sessions: u64,
-}
-
-/// Stands for every entry point that this build does not know.
-const UNKNOWN: Op = Op(0);
-
-/// An entry point, or the one as which all that nobody knows are counted.
-pub(crate) fn known(op: Op) -> Op {
-    match op.name() {
-        Some(_) => op,
-        None => UNKNOWN,
-    }
 }
 
 /// What a run's report is made of.

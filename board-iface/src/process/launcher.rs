@@ -26,7 +26,7 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 const DIE_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between looks at whether a process has left.
 const LOOK: Duration = Duration::from_millis(5);
-/// Pause before another process is started while one is ready: about what it
+/// Pause before another process is started that nobody waits for: about what it
 /// takes to load a driver, so that processes do not load theirs at the same time.
 const BETWEEN_STARTS: Duration = Duration::from_millis(250);
 /// This program, even if its file was replaced since it was started.

@@ -24,12 +24,17 @@ struct Shared<T> {
 #[derive(Debug)]
 struct State<T> {
     made: VecDeque<io::Result<T>>,
+    /// How many threads wait for one.
+    waiting: usize,
+    /// When the last was made, or when as many as wanted were no longer ready.
+    since: Instant,
     is_over: bool,
 }
 
 impl<T: Send + 'static> Ready<T> {
-    /// Keeps `most` ready. The first is made at once, and so is one whenever none
-    /// is left; between others the thread pauses, for the sake of those at work.
+    /// Keeps `most` ready. The first is made at once, and so is one that somebody
+    /// waits for; before others the thread pauses, for the sake of those at work: a
+    /// short run that needs one does not pay for two.
     ///
     /// # Errors
     /// The system's, if it gives no thread.
@@ -41,6 +46,8 @@ impl<T: Send + 'static> Ready<T> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 made: VecDeque::new(),
+                waiting: 0,
+                since: Instant::now(),
                 is_over: false,
             }),
             changed: Condvar::new(),
@@ -62,8 +69,14 @@ impl<T: Send + 'static> Ready<T> {
     /// Why it could not be made; the next one is made anew.
     pub fn take(&self) -> io::Result<T> {
         let mut state = self.shared.lock();
+        state.waiting += 1;
+        if state.made.len() >= self.most() {
+            state.since = Instant::now();
+        }
+        self.shared.changed.notify_all();
         loop {
             if let Some(one) = state.made.pop_front() {
+                state.waiting -= 1;
                 self.shared.changed.notify_all();
                 return one;
             }
@@ -90,25 +103,31 @@ impl<T> Shared<T> {
     }
 
     fn keep(&self, most: usize, pause: Duration, mut make: impl FnMut() -> io::Result<T>) {
-        while self.is_another_wanted(most, pause) {
+        loop {
             let one = make();
-            self.lock().made.push_back(one);
+            let mut state = self.lock();
+            state.made.push_back(one);
+            state.since = Instant::now();
+            drop(state);
             self.changed.notify_all();
+            if !self.is_another_wanted(most, pause) {
+                return;
+            }
         }
     }
 
     /// Waits until another has to be made, or nobody wants any.
     fn is_another_wanted(&self, most: usize, pause: Duration) -> bool {
-        // A time that no clock reaches is none.
-        let until = Instant::now().checked_add(pause);
         let mut state = self.lock();
         while !state.is_over {
             let now = Instant::now();
+            // A time that no clock reaches is none.
+            let until = state.since.checked_add(pause);
             // What failed once would fail again until somebody hears of it.
             let has_failed = state.made.iter().any(Result::is_err);
             let is_full = state.made.len() >= most || has_failed;
             match until.filter(|_| !is_full) {
-                _ if state.made.is_empty() => return true,
+                _ if state.made.len() < state.waiting => return true,
                 Some(until) if now >= until => return true,
                 Some(until) => {
                     let waited = self.changed.wait_timeout(state, until - now);
