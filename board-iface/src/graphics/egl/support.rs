@@ -172,8 +172,7 @@ impl Manual for Board {
         _: &mut Call,
         args: wire::GilDestroyImageArgs,
     ) -> Result<(), Refusal> {
-        session.release(Kind::Image, args.image)?;
-        Ok(())
+        images::destroy(session, args.image)
     }
 
     fn egl_create_sync(
