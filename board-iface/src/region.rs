@@ -357,7 +357,7 @@ impl Region {
 }
 
 /// Zeroes that cost nothing until they are touched; `None` instead of an abort.
-fn zeroed_bytes(len: usize) -> Option<Vec<u8>> {
+pub(crate) fn zeroed_bytes(len: usize) -> Option<Vec<u8>> {
     if len == 0 {
         return Some(Vec::new());
     }

@@ -38,10 +38,10 @@ pub fn number_of_list(name: u32) -> Option<u32> {
     }
 }
 
-/// Parameters of textures and samplers: `TEXTURE_BORDER_COLOR` and
-/// `TEXTURE_CROP_RECT_OES` have four.
+/// Parameters of textures and samplers: `TEXTURE_BORDER_COLOR`, `TEXTURE_CROP_RECT_OES` and
+/// `TEXTURE_SWIZZLE_RGBA` have four. Drivers know the last one by OpenGL.
 pub fn of_texture(name: u32) -> usize {
-    if matches!(name, 0x1004 | 0x8B9D) {
+    if matches!(name, 0x1004 | 0x8B9D | 0x8E46) {
         4
     } else {
         1
@@ -74,4 +74,23 @@ pub fn of_clear(buffer: u32) -> usize {
 /// Programs: `COMPUTE_WORK_GROUP_SIZE` has three.
 pub fn of_program(name: u32) -> usize {
     if name == 0x8267 { 3 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_several_values_have_as_many_and_no_name_has_more_than_most() {
+        // TEXTURE_BORDER_COLOR, TEXTURE_CROP_RECT_OES, TEXTURE_SWIZZLE_RGBA, TEXTURE_SWIZZLE_R
+        let textures = [0x1004, 0x8B9D, 0x8E46, 0x8E42].map(of_texture);
+        assert_eq!(textures, [4, 4, 4, 1]);
+        for name in 0..=0xFFFF {
+            let of = [of_state, of_texture, of_parameter, of_attribute, of_program];
+            assert!(
+                of.iter().all(|of| (1..=MOST).contains(&of(name))),
+                "{name:#x}"
+            );
+        }
+    }
 }

@@ -178,6 +178,13 @@ static void absurd(void)
 	printf("  a part far beyond: an error: %d\n", glGetError() == GL_INVALID_VALUE);
 	glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 2147483647, 0, 0, 0, 2, 2);
 	printf("  a copy far beyond: an error: %d\n", glGetError() == GL_INVALID_VALUE);
+	glGenTextures(2, names);
+	for (int i = 0; i < 2; i++) {
+		glBindTexture(GL_TEXTURE_2D, names[i]);
+		glTexStorage2D(GL_TEXTURE_2D, 1, whole, 4, 4);
+	}
+	glCopyImageSubData(names[0], GL_TEXTURE_2D, 0, 2147483647, 0, 0, names[1], GL_TEXTURE_2D, 0, 0, 0, 0, 2, 2, 1);
+	printf("  a copy of images far beyond: an error: %d\n", glGetError() == GL_INVALID_VALUE);
 	glBindTexture(GL_TEXTURE_2D, 0);
 	printf("  then %08x\n", scene_draw(&scene, 3));
 }
@@ -219,7 +226,7 @@ static void ranges(void)
 	char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static const unsigned far_indices[] = { 0, 1, 0xffffff00u }, near_indices[] = { 0, 1, 2 };
 	static const float corners[] = { -1, -1, 3, -1, -1, 3 };
-	GLuint buffers[2];
+	GLuint buffers[2], array;
 
 	begin();
 	munmap(memory + page, page);
@@ -233,6 +240,8 @@ static void ranges(void)
 	printf("  beyond it, an error: %d\n", glGetError() != 0);
 	glDrawArrays(GL_TRIANGLES, 2147483000, 600);
 	printf("  far beyond it, an error: %d\n", glGetError() != 0);
+	glDrawArrays(GL_TRIANGLES, -100000000, 3);
+	printf("  before it, an error: %d\n", glGetError() != 0);
 	glDrawElements(GL_TRIANGLES, 3, GL_UNSIGNED_INT, far_indices);
 	printf("  by a large index, an error: %d\n", glGetError() != 0);
 	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 2147483647, corners);
@@ -253,6 +262,14 @@ static void ranges(void)
 	glFinish();
 	while (glGetError())
 		;
+	glGenVertexArrays(1, &array);
+	glBindVertexArray(array);
+	glEnableVertexAttribArray(0);
+	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)4096);
+	glDeleteBuffers(1, buffers);
+	glDrawArrays(GL_TRIANGLES, 0, 3);
+	printf("  without a buffer, an error: %d\n", glGetError() != 0);
+	glBindVertexArray(0);
 	glBindBuffer(GL_ARRAY_BUFFER, 0);
 	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, 0);
 	glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, memory + page - 16);

@@ -88,7 +88,7 @@ fn ranges_threads_children_and_ends_are_checked() {
     let ranges = part(&run, "ranges");
     assert_eq!(ranges[0], "to the end of memory: 0", "{run:#?}");
     let (last, checked) = ranges[1..].split_last().expect("a picture");
-    assert_eq!(checked.len(), 5, "{run:#?}");
+    assert_eq!(checked.len(), 7, "{run:#?}");
     assert!(checked.iter().all(|line| line.ends_with(": 1")), "{run:#?}");
     assert_eq!(*last, "then e3009fc5");
     let ends = part(&run, "a thread ends");
@@ -97,7 +97,7 @@ fn ranges_threads_children_and_ends_are_checked() {
     let absurd = part(&run, "absurd");
     let (last, sizes) = absurd.split_last().expect("a picture");
     assert!(
-        sizes.len() == 13 && sizes.iter().all(|line| line.ends_with(": 1")),
+        sizes.len() == 14 && sizes.iter().all(|line| line.ends_with(": 1")),
         "{run:#?}"
     );
     assert_eq!(*last, "then 5158dfc5");

@@ -156,7 +156,12 @@ impl Driver {
             unsafe { gles::generated::Functions::load(function) }
         };
         let mut functions_of_gles = load(&gles, procedure);
-        shield::guard(&mut functions_of_gles);
+        shield::guard::<{ shield::LATER }>(&mut functions_of_gles);
+        let functions_of_gles1 = gles1.as_ref().map(|gles1| {
+            let mut functions = load(gles1, of_extension);
+            shield::guard::<{ shield::FIXED }>(&mut functions);
+            functions
+        });
         let buffer_pointer = match symbol(&gles, c"glGetBufferPointerv") {
             exported if exported.is_null() => procedure(get_proc, c"glGetBufferPointerv"),
             exported => exported,
@@ -180,7 +185,7 @@ impl Driver {
             },
             egl: functions,
             gles: functions_of_gles,
-            gles1: gles1.as_ref().map(|gles1| load(gles1, of_extension)),
+            gles1: functions_of_gles1,
             images: images::Functions::load(|name| platforms.procedure(name)),
             display,
             version,

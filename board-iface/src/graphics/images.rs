@@ -4,21 +4,33 @@
 use super::driver::Driver;
 use super::egl::generated::types::*;
 use super::gles::generated::types::*;
-use super::present::{Layout, Shown, layout, put};
+use super::present::{Layout, Shown, layout, put, read_bytes, zeroes};
 use super::session::{Data, Session};
 use crate::back_end::{Call, Objects, Pointer, References, Refusal};
 use gil_gles_common::windows::{Order, bands};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::egl::{self as wire, Kind};
 use std::ffi::c_void;
+use std::ops::RangeInclusive;
 use std::ptr::null_mut;
+
+/// What images can be of beside buffers of the guest's, as `EGL_KHR_image_base` and its
+/// like have it: a texture's level, a face of a cube, a slice, a renderbuffer. By other
+/// targets a driver takes the number for an address.
+const OBJECTS: RangeInclusive<EGLenum> = EGL_GL_TEXTURE_2D..=EGL_GL_RENDERBUFFER;
+
+/// A texture of the session's own context, and the framebuffer that has it.
+#[derive(Clone, Copy, Debug)]
+struct Texture {
+    name: GLuint,
+    framebuffer: GLuint,
+}
 
 /// An image's texture.
 #[derive(Debug)]
 pub struct Image {
     layout: Layout,
-    texture: GLuint,
-    framebuffer: GLuint,
+    texture: Texture,
     /// What the guest's buffer has.
     shown: Shown,
 }
@@ -127,9 +139,9 @@ fn hidden<T>(
         ) == EGL_TRUE
     };
     let done = entered.then(|| work(driver, hidden));
-    if session.enter_again()? != EGL_SUCCESS || session.here().is_null() {
-        // SAFETY: nothing is always allowed to be current.
-        unsafe { make(driver.display(), null_mut(), null_mut(), null_mut()) };
+    // Whatever is wrong with the program's, its next call does not find this one.
+    if !matches!(session.enter_again(), Ok(EGL_SUCCESS)) || session.here().is_null() {
+        session.quit();
     }
     Ok(done)
 }
@@ -141,31 +153,13 @@ fn hidden<T>(
 pub fn make(session: &mut Session, args: &wire::GilMakeImageArgs) -> Result<EGLint, Refusal> {
     session.table().vacant(args.image)?;
     let (layout, size) = layout((args.width, args.height), args.format)?;
-    let made = hidden(session, |driver, hidden| {
-        let (texture, framebuffer) = driver.texture(size)?;
-        let functions = driver.images?;
-        let list = [EGL_NONE];
-        // SAFETY: the context is current, the texture its own; the list has ended.
-        let image = unsafe {
-            let name = texture as usize as *mut c_void;
-            let context = hidden.context.as_ptr().cast();
-            (functions.create)(
-                driver.display(),
-                context,
-                EGL_GL_TEXTURE_2D,
-                name,
-                list.as_ptr(),
-            )
-        };
-        Some((Pointer::new(image)?, texture, framebuffer))
-    })?;
-    let Some((pointer, texture, framebuffer)) = made.flatten() else {
+    let made = hidden(session, |driver, hidden| driver.image(hidden, size))?;
+    let Some((pointer, texture)) = made.flatten() else {
         return Ok(EGL_BAD_ALLOC);
     };
     let image = Data::Image(Box::new(Image {
         layout,
         texture,
-        framebuffer,
         shown: Shown::default(),
     }));
     let table = session.table_mut();
@@ -173,9 +167,61 @@ pub fn make(session: &mut Session, args: &wire::GilMakeImageArgs) -> Result<EGLi
     Ok(EGL_SUCCESS)
 }
 
+/// An image is gone, and its texture with it. What a program has of the picture, the
+/// driver keeps.
+///
+/// # Errors
+/// [`Refusal::Table`] if there is no such image.
+pub fn destroy(session: &mut Session, number: Handle) -> Result<(), Refusal> {
+    let (pointer, data) = session.table_mut().remove(number, Kind::Image)?;
+    session.driver().release(Kind::Image, pointer);
+    if let Data::Image(image) = data {
+        hidden(session, |driver, _| driver.delete_texture(image.texture))?;
+    }
+    Ok(())
+}
+
 impl Driver {
+    /// An image of a new texture of the context that is current, which is the session's
+    /// own.
+    fn image(&self, hidden: &Hidden, size: (i32, i32)) -> Option<(Pointer, Texture)> {
+        let create = self.images?.create;
+        let texture = self.texture(size)?;
+        let name = texture.name as usize as *mut c_void;
+        let (context, list) = (hidden.context.as_ptr().cast(), [EGL_NONE]);
+        // SAFETY: the context is current, the texture its own; the list has ended.
+        let image = unsafe {
+            create(
+                self.display(),
+                context,
+                EGL_GL_TEXTURE_2D,
+                name,
+                list.as_ptr(),
+            )
+        };
+        let image = Pointer::new(image);
+        if image.is_none() {
+            self.delete_texture(texture);
+        }
+        image.map(|image| (image, texture))
+    }
+
+    /// Deletes a texture of the context that is current, and its framebuffer.
+    fn delete_texture(&self, texture: Texture) {
+        let gl = &self.gles;
+        // SAFETY: each list has one name.
+        unsafe {
+            if let Some(delete) = gl.glDeleteFramebuffers {
+                delete(1, &texture.framebuffer);
+            }
+            if let Some(delete) = gl.glDeleteTextures {
+                delete(1, &texture.name);
+            }
+        }
+    }
+
     /// A texture of four bytes a pixel, and a framebuffer that has it.
-    fn texture(&self, (width, height): (i32, i32)) -> Option<(GLuint, GLuint)> {
+    fn texture(&self, (width, height): (i32, i32)) -> Option<Texture> {
         const NEAREST: GLint = 0x2600;
         const FILTERS: [GLenum; 2] = [0x2801, 0x2800];
         let gl = &self.gles;
@@ -209,7 +255,10 @@ impl Driver {
                 0,
             );
         }
-        Some((texture, framebuffer))
+        Some(Texture {
+            name: texture,
+            framebuffer,
+        })
     }
 
     /// Puts rows into a texture of the context that is current.
@@ -237,7 +286,8 @@ impl Driver {
     /// Reads a texture of the context that is current by its framebuffer.
     fn read_texture(&self, framebuffer: GLuint, (width, height): (i32, i32)) -> Option<Vec<u8>> {
         let gl = &self.gles;
-        let mut pixels = vec![0; 4 * usize::try_from(width).ok()? * usize::try_from(height).ok()?];
+        let side = |side| usize::try_from(side).ok();
+        let mut pixels = zeroes(read_bytes(side(width)?, side(height)?)).ok()?;
         // SAFETY: a context is current, and there is as much room: rows of four bytes a pixel
         // touch.
         unsafe {
@@ -260,6 +310,9 @@ pub fn of_object(
 ) -> Result<EGLint, Refusal> {
     session.table().vacant(args.image)?;
     let context: EGLContext = session.get(Kind::Context, args.context)?;
+    if !OBJECTS.contains(&args.target) {
+        return Ok(EGL_BAD_PARAMETER);
+    }
     let driver = session.driver();
     let Some(functions) = &driver.images else {
         return Ok(EGL_BAD_PARAMETER);
@@ -314,7 +367,8 @@ pub fn fill(
     let pixels = pixels(call, &image, args.rows);
     let filled = pixels.and_then(|pixels| {
         let width = image.layout.size().0;
-        let put = |driver: &Driver, _: &Hidden| driver.put_rows(image.texture, width, 0, &pixels);
+        let texture = image.texture.name;
+        let put = |driver: &Driver, _: &Hidden| driver.put_rows(texture, width, 0, &pixels);
         hidden(session, put)
     });
     give_back(session, args.image, image);
@@ -328,7 +382,7 @@ pub fn fill(
 /// opaque.
 fn pixels(call: &mut Call, image: &Image, rows: u32) -> Result<Vec<u8>, Refusal> {
     let layout = image.layout;
-    let mut pixels = vec![0; 4 * layout.width * layout.height];
+    let mut pixels = zeroes(read_bytes(layout.width, layout.height))?;
     let height = u32::try_from(layout.height).unwrap_or(u32::MAX);
     for (index, band) in bands(height, rows).enumerate() {
         let count = (band.end - band.start) as usize;
@@ -355,12 +409,13 @@ pub fn drain(
     let mut image = taken(session, args.image)?;
     let size = image.layout.size();
     let read = hidden(session, |driver, _| {
-        call.timed(|| driver.read_texture(image.framebuffer, size))
+        call.timed(|| driver.read_texture(image.texture.framebuffer, size))
     });
     let drained = read.and_then(|read| match read.flatten() {
         None => Ok(None),
         Some(read) => {
-            image.shown.take(image.layout, Order::Rgba, &read, false);
+            let (layout, order) = (image.layout, Order::Rgba);
+            image.shown.take(layout, order, &read, false)?;
             let changed = image.shown.bands(args.rows, args.seen);
             for (region, bytes) in changed {
                 put(call, region, bytes)?;

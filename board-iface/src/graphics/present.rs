@@ -7,7 +7,9 @@ use super::egl::generated::types::*;
 use super::gles::Gles;
 use super::session::Session;
 use crate::back_end::{Call, Objects, Refusal};
+use crate::region::zeroed_bytes;
 use gil_gles_common::windows::{Format, Order, bands};
+use gil_transport::memory::OutOfMemory;
 use gil_wire::call::OutRoom;
 use gil_wire::generated::egl::{self as wire, Kind};
 use std::ops::Range;
@@ -90,6 +92,31 @@ pub fn layout((width, height): (u32, u32), code: u32) -> Result<(Layout, (i32, i
     Ok((layout, size))
 }
 
+/// Bytes of a picture as it is read, four a pixel; none of one larger than memory can be.
+pub fn read_bytes(width: usize, height: usize) -> Option<usize> {
+    width.checked_mul(height)?.checked_mul(4)
+}
+
+/// Bytes of a picture, which are 0.
+///
+/// # Errors
+/// [`OutOfMemory`].
+pub fn zeroes(len: Option<usize>) -> Result<Vec<u8>, OutOfMemory> {
+    let len = len.unwrap_or(usize::MAX);
+    zeroed_bytes(len).ok_or(OutOfMemory(len))
+}
+
+/// Gives a picture so many bytes; those that it had stay.
+///
+/// # Errors
+/// [`OutOfMemory`].
+pub fn resize_to(picture: &mut Vec<u8>, len: Option<usize>) -> Result<(), OutOfMemory> {
+    let len = len.ok_or(OutOfMemory(usize::MAX))?;
+    OutOfMemory::reserve(picture, len.saturating_sub(picture.len()))?;
+    picture.resize(len, 0);
+    Ok(())
+}
+
 /// No driver has larger surfaces.
 const SIDE_MAX: i32 = 1 << 15;
 
@@ -103,7 +130,12 @@ pub fn present(
     args: &wire::GilPresentArgs,
 ) -> Result<wire::GilPresentReply, Refusal> {
     let (layout, size) = layout((args.width, args.height), args.format)?;
-    let result = swap(session, call, args)?;
+    let surface = session.get(Kind::Surface, args.surface)?;
+    // The picture takes no more memory here than the driver found for the surface.
+    let result = match session.driver().covers(surface, size) {
+        true => swap(session, call, surface),
+        false => EGL_BAD_SURFACE,
+    };
     if result != EGL_SUCCESS {
         return Ok(wire::GilPresentReply { result, frame: 0 });
     }
@@ -118,7 +150,7 @@ pub fn present(
         let result = EGL_BAD_SURFACE;
         return Ok(wire::GilPresentReply { result, frame: 0 });
     };
-    shown.take(layout, order, &read, true);
+    shown.take(layout, order, &read, true)?;
     shown.read = read;
     for (region, bytes) in shown.bands(args.rows, args.seen) {
         put(call, region, bytes)?;
@@ -129,21 +161,16 @@ pub fn present(
     })
 }
 
-/// Ends the frame for the driver.
-fn swap(
-    session: &mut Session,
-    call: &mut Call,
-    args: &wire::GilPresentArgs,
-) -> Result<EGLint, Refusal> {
+/// Ends the frame of a surface, one of the table's, for the driver.
+fn swap(session: &Session, call: &mut Call, surface: EGLSurface) -> EGLint {
     let driver = session.driver();
-    let surface = session.get(Kind::Surface, args.surface)?;
     let Some(function) = driver.egl.eglSwapBuffers else {
-        return Ok(EGL_BAD_MATCH);
+        return EGL_BAD_MATCH;
     };
     // SAFETY: the surface is the table's, so it is alive.
     match call.timed(|| unsafe { function(driver.display(), surface) }) {
-        EGL_TRUE => Ok(EGL_SUCCESS),
-        _ => Ok(driver.error()),
+        EGL_TRUE => EGL_SUCCESS,
+        _ => driver.error(),
     }
 }
 
@@ -154,10 +181,19 @@ impl Shown {
     }
 
     /// Takes the next frame's picture, as it was read; `turns`: the lowest row first.
-    pub fn take(&mut self, layout: Layout, order: Order, read: &[u8], turns: bool) {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]; the picture is the last one then.
+    pub fn take(
+        &mut self,
+        layout: Layout,
+        order: Order,
+        read: &[u8],
+        turns: bool,
+    ) -> Result<(), OutOfMemory> {
         if self.layout != Some(layout) {
+            self.picture = zeroes(layout.row().checked_mul(layout.height))?;
             self.layout = Some(layout);
-            self.picture = vec![0; layout.row() * layout.height];
             self.changed = vec![self.frame.wrapping_add(1); layout.height];
         }
         // The guest has no buffer of the frame 0.
@@ -168,7 +204,7 @@ impl Shown {
         for ((at, shown), changed) in rows.zip(shown).zip(&mut self.changed) {
             let at = if turns { layout.height - 1 - at } else { at };
             let Some(row) = read.get(4 * layout.width * at..4 * layout.width * (at + 1)) else {
-                return;
+                break;
             };
             let row = match layout.format.is_read_as(order) {
                 true => row,
@@ -182,6 +218,7 @@ impl Shown {
                 *changed = self.frame;
             }
         }
+        Ok(())
     }
 
     /// Those bands of so many rows that differ from a buffer with the frame `seen`, and
@@ -232,7 +269,7 @@ mod tests {
         };
         let mut shown = Shown::default();
         for frame in frames {
-            shown.take(layout, Order::Rgba, frame, true);
+            shown.take(layout, Order::Rgba, frame, true).unwrap();
         }
         shown
     }
@@ -247,11 +284,29 @@ mod tests {
     fn images_do_not_turn() {
         let (layout, _) = layout((1, 2), XRGB).unwrap();
         let mut shown = Shown::default();
-        shown.take(layout, Order::Rgba, &[1, 2, 3, 4, 5, 6, 7, 8], false);
+        let read = [1, 2, 3, 4, 5, 6, 7, 8];
+        shown.take(layout, Order::Rgba, &read, false).unwrap();
         assert_eq!(shown.picture, [3, 2, 1, 4, 7, 6, 5, 8]);
         let bands: Vec<_> = shown.bands(1, 0).collect();
         assert_eq!(bands, [(0, &[3, 2, 1, 4][..]), (1, &[7, 6, 5, 8][..])]);
         assert!(super::layout((0, 2), XRGB).is_err() && super::layout((1, 1), 7).is_err());
+    }
+
+    #[test]
+    fn a_picture_without_memory_is_an_error_and_the_last_one_stays() {
+        let mut shown = shown(&[&[1, 2, 3, 4, 5, 6, 7, 8]]);
+        let layout = Layout {
+            width: usize::MAX / 4,
+            height: 4,
+            ..shown.layout.unwrap()
+        };
+        assert!(shown.take(layout, Order::Rgba, &[], true).is_err());
+        assert_eq!((shown.frame, shown.bands(2, 0).count()), (1, 1));
+        assert_eq!(read_bytes(1 << 15, 1 << 15), 4usize.checked_mul(1 << 30));
+        assert!(zeroes(read_bytes(usize::MAX, 2)).is_err());
+        let mut picture = vec![7];
+        assert!(resize_to(&mut picture, Some(usize::MAX)).is_err());
+        assert_eq!(picture, [7]);
     }
 
     #[test]

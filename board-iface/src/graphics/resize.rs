@@ -32,6 +32,19 @@ pub fn resize(
 }
 
 impl Driver {
+    /// Whether a surface, which is alive, has a picture of this size.
+    pub(super) fn covers(&self, surface: EGLSurface, (width, height): (i32, i32)) -> bool {
+        let has = |name, least| {
+            let mut side = 0;
+            let is_known = self.egl.eglQuerySurface.is_some_and(|query| {
+                // SAFETY: the surface is alive, and there is space for a number.
+                unsafe { query(self.display(), surface, name, &mut side) == EGL_TRUE }
+            });
+            is_known && side >= least
+        };
+        has(EGL_WIDTH, width) && has(EGL_HEIGHT, height)
+    }
+
     /// A pbuffer with another's configuration.
     fn surface_like(&self, other: EGLSurface, (width, height): (i32, i32)) -> Option<Pointer> {
         let egl = &self.egl;

@@ -38,7 +38,19 @@ const DISPATCH: Dispatch<Session> = Dispatch {
 
 thread_local! {
     /// Of which session which context is current in this thread of the board.
-    static HERE: Cell<(u64, Handle)> = const { Cell::new((0, Handle::NULL)) };
+    static HERE: Cell<(u64, Option<(Handle, Serial)>)> = const { Cell::new((0, None)) };
+}
+
+/// A context's own number, which no other of this process ever has: the guest's is free
+/// again once the context is destroyed, while the driver's may still be current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Serial(u64);
+
+impl Default for Serial {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// A session of the back end.
@@ -88,6 +100,7 @@ impl From<Kind> for Data {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    serial: Serial,
     /// Whether it is one of OpenGL ES 1.1, whose functions are fixed.
     pub is_fixed: bool,
     /// The guest thread in which it is current.
@@ -199,12 +212,44 @@ impl Session {
     }
 
     /// The context that is current in this thread of the board; null if none of this
-    /// session's is.
+    /// session's is, or one that is destroyed.
     pub fn here(&self) -> Handle {
         match HERE.get() {
-            (id, context) if id == self.id => context,
+            (id, Some((number, serial)))
+                if id == self.id && self.serial(number) == Some(serial) =>
+            {
+                number
+            }
             _ => Handle::NULL,
         }
+    }
+
+    fn serial(&self, number: Handle) -> Option<Serial> {
+        match self.table.data(number) {
+            Some(Data::Context(context)) => Some(context.serial),
+            _ => None,
+        }
+    }
+
+    /// Nothing is current in this thread of the board from here on.
+    pub fn quit(&self) {
+        if let Some(function) = self.driver.egl.eglMakeCurrent {
+            // SAFETY: nothing is always allowed to be current.
+            unsafe { function(self.driver.display(), null_mut(), null_mut(), null_mut()) };
+        }
+        HERE.set((self.id, None));
+    }
+
+    /// The guest's last reference to a context is gone.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn destroy_context(&mut self, number: Handle) -> Result<(), Refusal> {
+        self.table.get(number, Kind::Context)?;
+        if self.here() == number {
+            self.quit();
+        }
+        self.release(Kind::Context, number)
     }
 
     /// Calls `eglMakeCurrent` in this thread of the board.
@@ -220,7 +265,8 @@ impl Session {
         if result != EGL_TRUE {
             return Ok(self.driver.error());
         }
-        HERE.set((self.id, context));
+        let serial = self.serial(context);
+        HERE.set((self.id, serial.map(|serial| (context, serial))));
         Ok(EGL_SUCCESS)
     }
 
@@ -283,13 +329,13 @@ impl Session {
     /// # Errors
     /// [`Refusal`] if the program did not.
     pub fn resume(&mut self, number: Handle) -> Result<(), Refusal> {
-        if HERE.get() == (self.id, number) {
-            return Ok(());
-        }
-        let thread = self.thread;
+        let (thread, is_here) = (self.thread, self.here() == number);
         let context = self.context(number)?;
         if context.thread != Some(thread) {
             return Err(Refusal::Api(Box::new(NotCurrent(number.0))));
+        }
+        if is_here {
+            return Ok(());
         }
         let (draw, read) = (context.draw, context.read);
         match self.enter(draw, read, number)? {
@@ -461,12 +507,8 @@ impl Drop for Session {
         if let Some(hidden) = self.hidden.take() {
             self.driver.release_hidden(&hidden);
         }
-        if HERE.get().0 == self.id
-            && let Some(function) = self.driver.egl.eglMakeCurrent
-        {
-            // SAFETY: nothing is always allowed to be current.
-            unsafe { function(self.driver.display(), null_mut(), null_mut(), null_mut()) };
-            HERE.set((0, Handle::NULL));
+        if HERE.get().0 == self.id {
+            self.quit();
         }
     }
 }

@@ -69,9 +69,14 @@ impl Manual for Board {
     fn egl_create_context(
         session: &mut Session,
         call: &mut Call,
-        args: wire::EglCreateContextArgs,
+        mut args: wire::EglCreateContextArgs,
     ) -> Result<wire::EglCreateContextReply, Refusal> {
-        let is_fixed = is_fixed(args.attrib_list.as_deref().unwrap_or_default());
+        let attributes = attributes(args.attrib_list.as_deref().unwrap_or_default())?;
+        let is_fixed = is_fixed(&attributes);
+        let word = |value: EGLint| i64::from(value).cast_unsigned();
+        let list = attributes.into_iter();
+        let list = list.map(|(name, value)| Property::Word(word(name), word(value)));
+        args.attrib_list = Some(list.collect());
         if is_fixed && session.driver().gles1.is_none() {
             // As of a configuration without such contexts.
             let result = EGL_BAD_CONFIG;
@@ -98,8 +103,7 @@ impl Manual for Board {
         _: &mut Call,
         args: wire::GilDestroyContextArgs,
     ) -> Result<(), Refusal> {
-        session.release(Kind::Context, args.context)?;
-        Ok(())
+        session.destroy_context(args.context)
     }
 
     fn gil_release_thread(
@@ -168,8 +172,7 @@ impl Manual for Board {
         _: &mut Call,
         args: wire::GilDestroyImageArgs,
     ) -> Result<(), Refusal> {
-        session.release(Kind::Image, args.image)?;
-        Ok(())
+        images::destroy(session, args.image)
     }
 
     fn egl_create_sync(
@@ -216,14 +219,34 @@ impl Manual for Board {
     }
 }
 
+/// `EGL_CONTEXT_OPENGL_NO_ERROR_KHR`, of `EGL_KHR_create_context_no_error`.
+const NO_ERROR: EGLint = 0x31B3;
+
+/// A context's attributes as the driver reads them. It checks calls of every context: what
+/// a program says that makes no mistakes is left out.
+///
+/// # Errors
+/// [`Refusal::Parameter`] for what the driver would read as other attributes.
+fn attributes(list: &[Property]) -> Result<Vec<(EGLint, EGLint)>, Refusal> {
+    let narrow = |word: u64| word as EGLint;
+    let pair = |attribute: &Property| match attribute {
+        Property::Word(name, value) if narrow(*name) != EGL_NONE => {
+            Ok((narrow(*name), narrow(*value)))
+        }
+        Property::Word(name, _) | Property::Many(name, _) | Property::Handle(name, _) => {
+            Err(Refusal::parameter("attrib_list", *name))
+        }
+    };
+    let mut pairs = list.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    pairs.retain(|(name, _)| *name != NO_ERROR);
+    Ok(pairs)
+}
+
 /// Whether these attributes ask for a context of OpenGL ES 1.x.
-fn is_fixed(attributes: &[Property]) -> bool {
-    const VERSION: u64 = EGL_CONTEXT_CLIENT_VERSION as u64;
-    let mut version = attributes.iter().filter_map(|attribute| match attribute {
-        Property::Word(VERSION, version) => Some(version.cast_signed()),
-        _ => None,
-    });
-    version.next_back().is_none_or(|version| version <= 1)
+fn is_fixed(attributes: &[(EGLint, EGLint)]) -> bool {
+    let mut named = attributes.iter().rev();
+    let version = named.find(|(name, _)| *name == EGL_CONTEXT_CLIENT_VERSION);
+    version.is_none_or(|(_, version)| *version <= 1)
 }
 
 /// A text as an answer, as far as there is room for it.
@@ -235,4 +258,44 @@ pub fn text<'a>(call: &mut Call, room: &'a mut Output, text: &[u8]) -> OutData<'
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), len) };
     }
     room.data(call, len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERSION: u64 = EGL_CONTEXT_CLIENT_VERSION as u64;
+
+    #[test]
+    fn a_contexts_version_is_what_the_driver_reads() {
+        let is_fixed = |list: &[Property]| is_fixed(&attributes(list).unwrap());
+        assert!(is_fixed(&[]));
+        assert!(!is_fixed(&[Property::Word(VERSION, 2)]));
+        let twice = [Property::Word(VERSION, 3), Property::Word(VERSION, 1)];
+        assert!(is_fixed(&twice));
+        assert!(is_fixed(&[Property::Word(VERSION, 1 << 32 | 1)]));
+        assert!(is_fixed(&[Property::Word(
+            VERSION,
+            (-1i64).cast_unsigned()
+        )]));
+    }
+
+    #[test]
+    fn attributes_are_pairs_and_every_context_has_errors() {
+        let list = [
+            Property::Word(1 << 32 | NO_ERROR as u64, 1),
+            Property::Word(VERSION, 2),
+        ];
+        assert_eq!(
+            attributes(&list).unwrap(),
+            [(EGL_CONTEXT_CLIENT_VERSION, 2)]
+        );
+        for hidden in [
+            Property::Many(0x30FB, vec![0, VERSION, 1]),
+            Property::Handle(VERSION, gil_wire::call::Handle(1)),
+            Property::Word(EGL_NONE as u64, 0),
+        ] {
+            assert!(attributes(&[hidden]).is_err());
+        }
+    }
 }

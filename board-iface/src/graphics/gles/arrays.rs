@@ -82,7 +82,12 @@ impl Gles {
         vertices: (u32, u32),
         instances: u32,
     ) -> Result<bool, Refusal> {
-        for (array, divisor) in self.arrays_in_memory() {
+        let arrays = self.arrays_in_memory();
+        // A vertex array of the program's own has none of its memory.
+        if !arrays.is_empty() && self.has_vertex_array(context)? {
+            return Ok(false);
+        }
+        for (array, divisor) in arrays {
             let (first, last) = match divisor {
                 0 => vertices,
                 divisor => (0, instances.saturating_sub(1) / divisor),
@@ -101,14 +106,28 @@ impl Gles {
             let arrays = self.fixed_in_memory().into_iter();
             return arrays.map(|array| (array, 0)).collect();
         }
-        let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
-        let all = (0..count.unsigned_abs()).filter(|attribute| {
+        let all = (0..self.attributes()).filter(|attribute| {
             self.attribute(*attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
                 && self.attribute(*attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0
         });
         let divisor = |array| self.attribute(array, GL_VERTEX_ATTRIB_ARRAY_DIVISOR);
         all.map(|array| (array, divisor(array).unsigned_abs()))
             .collect()
+    }
+
+    /// How many attributes the context has, of those that are looked at.
+    fn attributes(&self) -> u32 {
+        let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
+        count.unsigned_abs()
+    }
+
+    /// The API's error for an array that the context does not have.
+    fn missing_array(&self, index: u32, fixed: Option<Array>) -> Option<GLenum> {
+        match fixed.map(Array::unit) {
+            None => (index >= self.attributes()).then_some(GL_INVALID_VALUE),
+            Some(None) => None,
+            Some(Some(unit)) => (unit >= self.units()).then_some(GL_INVALID_ENUM),
+        }
     }
 
     /// Takes elements of an attribute's array, for the draws behind it.
@@ -135,6 +154,9 @@ impl Gles {
         if self.has_vertex_array(args.current)? {
             return Err(Refusal::parameter("vertex array", 1));
         }
+        if let Some(code) = self.missing_array(args.index, fixed) {
+            return self.keep_error(args.current, code);
+        }
         if let Some(bytes) = call.bytes(&args.data)? {
             self.state(args.current)?.block = bytes.into();
         }
@@ -145,18 +167,25 @@ impl Gles {
         let count = layout.elements(bytes.len());
         // The driver adds to it what lies before the first element.
         let pointer: *const u8 = bytes.as_ptr().wrapping_sub(before);
-        call.timed(|| {
-            self.without_buffer(|| match fixed {
-                Some(array) => self.describe_fixed(array, elements, pointer.expose_provenance()),
-                None => self.describe(args, pointer.cast()),
-            });
-        });
-        let held = Held {
-            first: args.first,
-            count,
-            _memory: memory,
-        };
-        self.state(args.current)?.arrays.insert(args.index, held);
+        let is_accepted = self.accepts(args.current, |gles| {
+            let describe = || match fixed {
+                Some(array) => gles.describe_fixed(array, elements, pointer.expose_provenance()),
+                None => gles.describe(args, pointer.cast()),
+            };
+            call.timed(|| gles.without_buffer(describe));
+        })?;
+        let arrays = &mut self.state(args.current)?.arrays;
+        if is_accepted {
+            let held = Held {
+                first: args.first,
+                count,
+                _memory: memory,
+            };
+            arrays.insert(args.index, held);
+        } else if let Some(held) = arrays.get_mut(&args.index) {
+            // The driver still has its address, so the memory stays. No draw reads it.
+            held.count = 0;
+        }
         Ok(())
     }
 
@@ -211,6 +240,12 @@ impl Gles {
                 let last = first.saturating_add(more - 1);
                 self.or_error(context, (first, last), instances)
             }
+            // The API has this undefined, and recommends the error: a driver may read
+            // what lies before an array.
+            (Err(_), Ok(1..), Ok(1..)) => {
+                self.keep_error(context, GL_INVALID_VALUE)?;
+                Ok(false)
+            }
             _ => Ok(true),
         }
     }
@@ -245,6 +280,7 @@ impl Gles {
         let offset = usize::try_from(offset).map_err(|_| Refusal::wide("offset"))?;
         if self.integer(GL_VERTEX_ARRAY_BINDING) == 0
             || self.integer(GL_DRAW_INDIRECT_BUFFER_BINDING) == 0
+            || !self.arrays_in_memory().is_empty()
         {
             return self.keep_error(context, GL_INVALID_OPERATION);
         }

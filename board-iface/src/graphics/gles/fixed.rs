@@ -19,14 +19,18 @@ pub type Elements = (GLint, GLenum, GLsizei);
 impl Gles {
     /// The numbers of the arrays that draws read from the program's memory.
     pub fn fixed_in_memory(&self) -> Vec<u32> {
-        let units = self.integer(GL_MAX_TEXTURE_UNITS);
-        let all = Array::all(u32::try_from(units).unwrap_or(0));
+        let all = Array::all(self.units());
         let read = all.filter(|array| {
             self.at_unit(*array, || {
                 self.is_enabled(array.name()) && self.integer(array.buffer_name()) == 0
             })
         });
         read.map(Array::number).collect()
+    }
+
+    /// How many texture units the context has.
+    pub fn units(&self) -> u32 {
+        u32::try_from(self.integer(GL_MAX_TEXTURE_UNITS)).unwrap_or(0)
     }
 
     fn is_enabled(&self, name: GLenum) -> bool {

@@ -4,6 +4,7 @@
 use super::Gles;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
+use crate::graphics::present::zeroes;
 use gil_wire::call::{Handle, InData, OutData};
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
@@ -195,6 +196,16 @@ impl Gles {
         }
     }
 
+    /// Bytes of the buffer that is bound; 0 if the driver does not say.
+    fn buffer_size(&self, target: GLenum) -> GLint {
+        let mut size = 0;
+        if let Some(get) = self.functions().glGetBufferParameteriv {
+            // SAFETY: this name has one value.
+            unsafe { get(target, GL_BUFFER_SIZE, &mut size) };
+        }
+        size
+    }
+
     /// Bytes of the buffer of indices that is bound, if they can be read. An error of that
     /// is none of the program's; one that the program made before is kept.
     ///
@@ -211,7 +222,12 @@ impl Gles {
             return Ok(None);
         };
         self.hold_error(context)?;
-        let mut bytes = vec![0; len];
+        if !is_within(range, self.buffer_size(GL_ELEMENT_ARRAY_BUFFER)) {
+            // Of that question.
+            self.driver_error();
+            return Ok(None);
+        }
+        let mut bytes = zeroes(Some(len))?;
         let copy = |from: *mut c_void| {
             // SAFETY: as many bytes are mapped, and there is room for them.
             unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), bytes.as_mut_ptr(), len) };
@@ -221,5 +237,31 @@ impl Gles {
             self.driver_error();
         }
         Ok(read.map(|()| bytes))
+    }
+}
+
+/// Whether a range, offset and length, is in a buffer of so many bytes.
+fn is_within((offset, len): (isize, isize), size: GLint) -> bool {
+    let end = offset.checked_add(len);
+    let size = isize::try_from(size).unwrap_or(isize::MAX);
+    offset >= 0 && len >= 0 && end.is_some_and(|end| end <= size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within;
+
+    #[test]
+    fn a_range_is_in_its_buffer_or_is_not_read() {
+        for (offset, len, size, is_in) in [
+            (0, 0, 0, true),
+            (4, 12, 16, true),
+            (4, 13, 16, false),
+            (isize::MAX, 1, i32::MAX, false),
+            (-1, 2, 16, false),
+            (0, 1, -1, false),
+        ] {
+            assert_eq!(is_within((offset, len), size), is_in, "{offset} {len}");
+        }
     }
 }

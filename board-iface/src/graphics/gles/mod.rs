@@ -95,6 +95,20 @@ impl Gles {
         Ok(())
     }
 
+    /// Whether the driver accepts what `act` has it do; if not, the program finds its error.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn accepts(&mut self, context: Handle, act: impl FnOnce(&Self)) -> Result<bool, Refusal> {
+        self.hold_error(context)?;
+        act(self);
+        let code = self.driver_error();
+        if code != GL_NO_ERROR {
+            self.state(context)?.error.get_or_insert(code);
+        }
+        Ok(code == GL_NO_ERROR)
+    }
+
     /// Whether the call is one of OpenGL ES 1.1: no shaders, arrays of its own, and none of
     /// the state that later versions added.
     pub fn is_fixed(&self) -> bool {

@@ -31,13 +31,36 @@ const PACK: Names = &[
     (GL_PACK_SKIP_PIXELS, 0, 0),
 ];
 
+/// Those among which a name is; none for a name that gil does not know.
+fn names_with(name: GLenum) -> Option<Names> {
+    let has = |names: &Names| names.iter().any(|(known, ..)| *known == name);
+    [UNPACK, PACK].into_iter().find(has)
+}
+
 /// What the program said with `glPixelStorei`, and what the driver has of it.
 #[derive(Debug, Default)]
 pub struct Stored {
-    /// The values that the program gave.
+    /// The values that the program gave and the driver took.
     values: HashMap<GLenum, GLint>,
     /// Whether rows touch for the driver, in pictures that it reads and that it writes.
     is_tight: [bool; 2],
+}
+
+impl Stored {
+    /// What the driver is told so that rows touch, or lie as the program said. It may not
+    /// know a name that the program never set, which then has its first value.
+    fn arranged(&self, names: Names, tight: bool) -> Vec<(GLenum, GLint)> {
+        let value = |&(name, first, touching): &(GLenum, GLint, GLint)| {
+            let own = self.values.get(&name).copied();
+            let value = if tight {
+                touching
+            } else {
+                own.unwrap_or(first)
+            };
+            (own.is_some() || first != touching).then_some((name, value))
+        };
+        names.iter().filter_map(value).collect()
+    }
 }
 
 impl Gles {
@@ -103,19 +126,13 @@ impl Gles {
 
     fn arrange(&mut self, names: Names, tight: bool) -> Result<(), Refusal> {
         let context = self.here();
-        // The first is the alignment, and all that OpenGL ES 1.1 has.
-        let known = if self.is_fixed() { 1 } else { names.len() };
         let which = usize::from(names == PACK);
         let stored = &mut self.state(context)?.stored;
         if stored.is_tight[which] == tight {
             return Ok(());
         }
         stored.is_tight[which] = tight;
-        let value = |&(name, first, touching): &(GLenum, GLint, GLint)| {
-            let own = stored.values.get(&name).copied().unwrap_or(first);
-            (name, if tight { touching } else { own })
-        };
-        let values: Vec<_> = names[..known].iter().map(value).collect();
+        let values = stored.arranged(names, tight);
         if let Some(function) = self.functions().glPixelStorei {
             for (name, value) in values {
                 // SAFETY: it takes any values.
@@ -135,21 +152,59 @@ impl Gles {
         args: &wire::GlPixelStoreiArgs,
     ) -> Result<(), Refusal> {
         self.make_current(args.current)?;
-        for names in [UNPACK, PACK] {
-            if names.iter().any(|(name, ..)| *name == args.pname) {
-                self.arrange(names, false)?;
-            }
-        }
+        let Some(names) = names_with(args.pname) else {
+            // Whatever it means to the driver, no picture is computed by it.
+            return self.keep_error(args.current, GL_INVALID_ENUM);
+        };
+        self.arrange(names, false)?;
         let Some(function) = self.functions().glPixelStorei else {
             return Ok(());
         };
-        // SAFETY: it takes any values, and keeps those that it finds wrong out.
-        call.timed(|| unsafe { function(args.pname, args.param) });
-        let now = self.integer(args.pname);
-        self.state(args.current)?
-            .stored
-            .values
-            .insert(args.pname, now);
+        let is_accepted = self.accepts(args.current, |_| {
+            // SAFETY: it takes any values, and keeps those that it finds wrong out.
+            call.timed(|| unsafe { function(args.pname, args.param) });
+        })?;
+        if is_accepted {
+            let now = self.integer(args.pname);
+            let stored = &mut self.state(args.current)?.stored;
+            stored.values.insert(args.pname, now);
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_touch_whatever_the_driver_took() {
+        let mut stored = Stored::default();
+        assert_eq!(
+            stored.arranged(UNPACK, true),
+            [(GL_UNPACK_ALIGNMENT, 1)],
+            "a driver may not know the others"
+        );
+        assert_eq!(stored.arranged(PACK, false), [(GL_PACK_ALIGNMENT, 4)]);
+        for (value, (name, ..)) in (2..).zip(UNPACK) {
+            stored.values.insert(*name, value);
+        }
+        for (name, _, touching) in UNPACK {
+            assert!(stored.arranged(UNPACK, true).contains(&(*name, *touching)));
+        }
+        assert!(
+            stored
+                .arranged(UNPACK, false)
+                .contains(&(GL_UNPACK_SKIP_ROWS, 4))
+        );
+        assert_eq!(stored.arranged(PACK, true), [(GL_PACK_ALIGNMENT, 1)]);
+    }
+
+    #[test]
+    fn only_names_that_pictures_are_computed_by_are_known() {
+        assert_eq!(names_with(GL_UNPACK_SKIP_IMAGES), Some(UNPACK));
+        assert_eq!(names_with(GL_PACK_ROW_LENGTH), Some(PACK));
+        // GL_PACK_REVERSE_ROW_ORDER_ANGLE, GL_COMPRESSED_TEXTURE_FORMATS
+        assert_eq!([0x93A4, 0x86A3, 0, u32::MAX].map(names_with), [None; 4]);
     }
 }

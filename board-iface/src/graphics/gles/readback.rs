@@ -4,6 +4,7 @@
 use super::Gles;
 use super::generated::types::*;
 use crate::back_end::{Objects, Refusal};
+use crate::graphics::present::{read_bytes, resize_to};
 use gil_gles_common::windows::Order;
 use std::ffi::CStr;
 
@@ -49,8 +50,8 @@ impl Gles {
     ) -> Result<Order, Refusal> {
         let reader = self.reader()?;
         self.arrange_pack(true)?;
-        let len = 4 * usize::try_from(width).unwrap_or(0) * usize::try_from(height).unwrap_or(0);
-        picture.resize(len, 0);
+        let side = |side| usize::try_from(side).unwrap_or(0);
+        resize_to(picture, read_bytes(side(width), side(height)))?;
         let bound = self.unbind(reader);
         let (format, order) = match wanted {
             Order::Bgra if reader.has_bgra => (GL_BGRA_EXT, Order::Bgra),

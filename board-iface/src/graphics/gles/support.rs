@@ -39,6 +39,11 @@ pub mod helpers {
         Length::of(values::of_texture(name(pname)) as u64)
     }
 
+    /// Room for what queries of such a parameter write.
+    pub fn texture_room(_: &Session, _: u64) -> Length {
+        Length::of(values::MOST as u64)
+    }
+
     /// How many values a parameter of OpenGL ES 1.1 has.
     pub fn parameter_values(_: &Session, pname: u64) -> Length {
         Length::of(values::of_parameter(name(pname)) as u64)

@@ -847,6 +847,9 @@ pub trait Helpers: Current {
     fn state_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
     /// In the lengths of `glGetTexParameterfv`.
+    fn texture_room(current: &CurrentObject<Self>, pname: u64) -> Length;
+
+    /// In the lengths of `glTexParameterfv`.
     fn texture_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
     /// What of `glBufferData` fails here already.

@@ -1771,7 +1771,7 @@ pub unsafe extern "C" fn glGetTexParameterfv(target: GLenum, pname: GLenum, para
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_TEX_PARAMETERFV, Class::Query, entry);
@@ -1806,7 +1806,7 @@ pub unsafe extern "C" fn glGetTexParameteriv(target: GLenum, pname: GLenum, para
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_TEX_PARAMETERIV, Class::Query, entry);
@@ -5830,7 +5830,7 @@ pub unsafe extern "C" fn glGetSamplerParameteriv(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_SAMPLER_PARAMETERIV, Class::Query, entry);
@@ -5869,7 +5869,7 @@ pub unsafe extern "C" fn glGetSamplerParameterfv(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_SAMPLER_PARAMETERFV, Class::Query, entry);
@@ -9093,7 +9093,7 @@ pub unsafe extern "C" fn glGetTexParameterIiv(target: GLenum, pname: GLenum, par
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_TEX_PARAMETER_IIV, Class::Query, entry);
@@ -9128,7 +9128,7 @@ pub unsafe extern "C" fn glGetTexParameterIuiv(target: GLenum, pname: GLenum, pa
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_TEX_PARAMETER_IUIV, Class::Query, entry);
@@ -9235,7 +9235,7 @@ pub unsafe extern "C" fn glGetSamplerParameterIiv(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_SAMPLER_PARAMETER_IIV, Class::Query, entry);
@@ -9274,7 +9274,7 @@ pub unsafe extern "C" fn glGetSamplerParameterIuiv(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_SAMPLER_PARAMETER_IUIV, Class::Query, entry);
@@ -10570,7 +10570,7 @@ pub unsafe extern "C" fn glGetTexParameterxv(target: GLenum, pname: GLenum, para
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+            let params_room = <Guest as Helpers>::texture_room(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_TEX_PARAMETERXV, Class::Query, entry);

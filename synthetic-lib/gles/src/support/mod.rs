@@ -170,6 +170,10 @@ impl Helpers for Guest {
         Length::of(values::of_texture(size(pname)) as u64)
     }
 
+    fn texture_room(_: &Context, pname: u64) -> Length {
+        Length::of(values::of_texture(size(pname)) as u64)
+    }
+
     fn parameter_values(_: &Context, pname: u64) -> Length {
         Length::of(values::of_parameter(size(pname)) as u64)
     }

@@ -2001,7 +2001,7 @@ fn gl_get_tex_parameterfv(
         return back_end::encode(&wire::GlGetTexParameterfvReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -2033,7 +2033,7 @@ fn gl_get_tex_parameteriv(
         return back_end::encode(&wire::GlGetTexParameterivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -5106,7 +5106,7 @@ fn gl_get_sampler_parameteriv(
         return back_end::encode(&wire::GlGetSamplerParameterivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -5138,7 +5138,7 @@ fn gl_get_sampler_parameterfv(
         return back_end::encode(&wire::GlGetSamplerParameterfvReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -7681,7 +7681,7 @@ fn gl_get_tex_parameter_iiv(
         return back_end::encode(&wire::GlGetTexParameterIivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -7713,7 +7713,7 @@ fn gl_get_tex_parameter_iuiv(
         return back_end::encode(&wire::GlGetTexParameterIuivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -7801,7 +7801,7 @@ fn gl_get_sampler_parameter_iiv(
         return back_end::encode(&wire::GlGetSamplerParameterIivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -7833,7 +7833,7 @@ fn gl_get_sampler_parameter_iuiv(
         return back_end::encode(&wire::GlGetSamplerParameterIuivReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
@@ -8806,7 +8806,7 @@ fn gl_get_tex_parameterxv(
         return back_end::encode(&wire::GlGetTexParameterxvReply::default());
     };
     session.make_current(args.current)?;
-    let params_room = support::helpers::texture_values(session, args.pname as u64)
+    let params_room = support::helpers::texture_room(session, args.pname as u64)
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
