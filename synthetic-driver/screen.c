@@ -6,8 +6,11 @@
  * console again, so the program's last picture is taken before that: at the last
  * close of a display that the program was master of. A program that draws into the
  * console's memory (/dev/fb0) leaves it on the screen; its picture is taken when
- * init writes to the parameter "end".
+ * init writes to the parameter "end". What runs beside the program and has the
+ * display, such as a compositor, is about to be killed when the program has ended:
+ * init says so by "leave", and the picture of then is the last.
  */
+#include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -45,6 +48,10 @@ static struct hrtimer timer;
 static DEFINE_RAW_SPINLOCK(lock);
 /* Whether the last picture is there: nobody opened the console since. */
 static bool is_taken;
+/* Whether nothing that happens from now on is the program's. */
+static bool is_over;
+/* How many files of the display are open. */
+static atomic_t users = ATOMIC_INIT(0);
 
 static void take(unsigned int marks)
 {
@@ -58,7 +65,8 @@ static int closes_display(struct kprobe *probe, struct pt_regs *regs)
 	struct file *file = (struct file *)regs_get_kernel_argument(regs, 1);
 	unsigned long flags;
 
-	if (!drm_is_current_master(file->private_data))
+	atomic_dec(&users);
+	if (READ_ONCE(is_over) || !drm_is_current_master(file->private_data))
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
 	take(GIL_SCREEN_LAST);
@@ -78,12 +86,23 @@ static struct kprobe on_close = {
 	.pre_handler = closes_display,
 };
 
+static int opens_display(struct kprobe *probe, struct pt_regs *regs)
+{
+	atomic_inc(&users);
+	return 0;
+}
+
+static struct kprobe on_display = {
+	.symbol_name = "drm_open",
+	.pre_handler = opens_display,
+};
+
 static struct kprobe on_open = {
 	.symbol_name = "fb_open",
 	.pre_handler = opens_console,
 };
 
-static struct kprobe *probes[] = { &on_close, &on_open };
+static struct kprobe *probes[] = { &on_close, &on_display, &on_open };
 
 static enum hrtimer_restart take_next(struct hrtimer *of)
 {
@@ -124,6 +143,27 @@ static int end(const char *value, const struct kernel_param *param)
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
+
+static int leave(const char *value, const struct kernel_param *param)
+{
+	unsigned long flags;
+
+	if (!port)
+		return -ENODEV;
+	if (atomic_read(&users) <= 0)
+		return 0;
+	hrtimer_cancel(&timer);
+	raw_spin_lock_irqsave(&lock, flags);
+	take(GIL_SCREEN_LAST);
+	WRITE_ONCE(is_taken, true);
+	WRITE_ONCE(is_over, true);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops leave_ops = { .set = leave };
+module_param_cb(leave, &leave_ops, NULL, 0200);
+MODULE_PARM_DESC(leave, "the program has ended: take the last picture if others have the display");
 
 static const struct kernel_param_ops end_ops = { .set = end };
 module_param_cb(end, &end_ops, NULL, 0200);

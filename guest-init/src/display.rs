@@ -23,6 +23,17 @@ pub fn begin(display: &Display) -> Result<(), Error> {
     system::load_module_with(Path::new(last), &parameters)
 }
 
+/// Where it is told that the program has ended, and others are about to be killed.
+const LEAVE: &str = "/sys/module/gil_screen/parameters/leave";
+
+/// Has the last picture taken now if others than the program have the display.
+///
+/// # Errors
+/// [`Error::Display`].
+pub fn leave() -> Result<(), Error> {
+    fs::write(LEAVE, "1").map_err(Error::Display)
+}
+
 /// Has the last picture taken.
 ///
 /// # Errors

@@ -90,7 +90,8 @@ fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let pid = waiting.execute(&program)?;
     // The other ends of pipes are the program's alone now.
     drop(program);
-    let ended = watch.follow(pid, streams, host)?;
+    let leave = || config.display.as_ref().map_or(Ok(()), |_| display::leave());
+    let ended = watch.follow(pid, streams, host, &leave)?;
     let mut failed = outputs::copy(config);
     failed.extend(shares.unmount().err());
     report(ended, &failed, host)?;

@@ -126,7 +126,8 @@ impl Watch {
     }
 
     /// Passes on what the program and its children write, and what they are to
-    /// read, until the program ends and nothing is left.
+    /// read, until the program ends and nothing is left. `leave` is called before what
+    /// the program left running is killed.
     ///
     /// # Errors
     /// [`Error::Device`] or [`Error::System`].
@@ -135,6 +136,7 @@ impl Watch {
         program: Pid,
         mut streams: Streams,
         host: &mut dyn Host,
+        leave: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Exited, Error> {
         loop {
             let happened = self.sleep(&streams)?;
@@ -142,6 +144,7 @@ impl Watch {
             // the time that it has ended.
             let ended = self.reap(program);
             if ended.is_some() {
+                leave()?;
                 end_the_others();
             }
             for pipe in &mut streams.outputs {

@@ -57,6 +57,24 @@ impl Picture {
     }
 }
 
+impl Picture {
+    /// How many pixels are as asked for, and the box that they lie in: left, top, right and
+    /// bottom.
+    pub fn find(&self, is_it: impl Fn([u8; 3]) -> bool) -> (usize, [u32; 4]) {
+        let (mut count, mut found) = (0, [u32::MAX, u32::MAX, 0, 0]);
+        for y in 0..self.height {
+            for x in 0..self.width {
+                if is_it(self.at(x, y)) {
+                    let [left, top, right, bottom] = found;
+                    found = [left.min(x), top.min(y), right.max(x), bottom.max(y)];
+                    count += 1;
+                }
+            }
+        }
+        (count, found)
+    }
+}
+
 /// Runs a program with a display: the picture at its end, and what it printed.
 ///
 /// # Panics

@@ -85,3 +85,68 @@ fn kmscube_and_the_display_wait_for_each_others_fences() {
 fn kmscube_draws_to_imported_buffers() {
     is_a_cube(&["--surfaceless"]);
 }
+
+/// A script of the tests in a guest with a display and these packages; what it shows in the
+/// end, and what it printed.
+fn scripted(script: &str, packages: &[&str]) -> (Picture, Finished) {
+    let file = format!("{}/guest/{script}:/root/", env!("CARGO_MANIFEST_DIR"));
+    let place = format!("/root/{script}");
+    let packages = packages.iter().flat_map(|package| ["--pkg", package]);
+    let end = ["--file", &file, "--", "sh", &place];
+    shown(&packages.chain(end).collect::<Vec<_>>())
+}
+
+/// The panel of its shell, a triangle of EGL's in a window that shines through, and the rings
+/// that the other client draws.
+#[test]
+fn weston_composes_what_its_clients_draw() {
+    let (picture, run) = scripted("weston.sh", &["weston"]);
+    assert!(run.stdout.contains("GL renderer: "), "{run:#?}");
+    let is_dark = |[red, green, blue]: [u8; 3]| red.max(green).max(blue) < 80;
+    assert!(is_dark(picture.at(640, 8)) && !is_dark(picture.at(2, 798)));
+    let strongest = |which: usize| {
+        picture.find(|shades| {
+            let others = (0..3).filter(|&other| other != which);
+            shades[which] > 150 && others.clone().all(|other| shades[other] < 60)
+        })
+    };
+    for corner in 0..3 {
+        let (count, _) = strongest(corner);
+        assert!(count > 100, "{count} of shade {corner}");
+    }
+    let (white, [left, top, right, bottom]) = picture.find(|shades| shades == [255; 3]);
+    assert!(white > 2000, "the border of the other's window: {white}");
+    assert!(right - left < 260 && bottom - top < 260);
+    let drawn: Vec<_> = run.report["frames"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
+    assert_eq!(drawn.len(), 2, "the compositor and its client: {drawn:#?}");
+}
+
+/// Three gears, in a window of 600 by 400 pixels: those of the first window, 300 by 300, fill
+/// fewer columns.
+#[test]
+fn an_x_server_shows_what_a_client_draws() {
+    let (picture, run) = scripted(
+        "xorg.sh",
+        &["xserver-xorg-core", "mesa-utils-extra", "xdotool"],
+    );
+    let gears = [[204, 26, 0], [0, 204, 51], [51, 51, 255]];
+    let boxes = gears.map(|gear| {
+        let (count, bounds) = picture.find(|shades| {
+            let mut pairs = shades.iter().zip(gear);
+            pairs.all(|(shade, full)| shade.abs_diff(full) < 40)
+        });
+        assert!(count > 1000, "{count} of {gear:?}: {run:#?}");
+        bounds
+    });
+    let first_column = boxes.map(|[left, ..]| left).into_iter().min();
+    let end = |which: usize| boxes.map(|bounds| bounds[which]).into_iter().max();
+    let (Some(left), Some(right), Some(bottom)) = (first_column, end(2), end(3)) else {
+        unreachable!("there are three");
+    };
+    let columns = right - left;
+    assert!(columns > 300 && right < 600 && bottom < 400, "{boxes:?}");
+}

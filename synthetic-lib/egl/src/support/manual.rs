@@ -21,6 +21,7 @@ const EXTENSIONS: &str = include_str!("extensions.txt");
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
      EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
      EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
+     EGL_KHR_platform_wayland EGL_EXT_platform_wayland \
      EGL_MESA_platform_surfaceless";
 
 /// What a wait returns that did not take place.
@@ -112,7 +113,8 @@ impl Manual for Guest {
 
     unsafe fn eglGetDisplay(_: u64, display_id: EGLNativeDisplayType) -> EGLDisplay {
         Self::noted(|| {
-            let platform = platform::of_native(display_id);
+            // SAFETY: the caller's.
+            let platform = unsafe { platform::of_native(display_id) };
             Ok(display::get(platform, display_id, || {
                 Platform::new(platform, display_id).unwrap_or_default()
             }))

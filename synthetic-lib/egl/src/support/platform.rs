@@ -1,6 +1,6 @@
 //! What has windows: where a program's native displays and windows come from.
 
-use super::native::{Native, fbdev, gbm, x11};
+use super::native::{Native, fbdev, gbm, wayland, x11};
 use crate::generated::types::*;
 use gil_gbm::format::{DRAWN, Format};
 use gil_guest::api::CallResult;
@@ -21,21 +21,31 @@ pub enum Platform {
     Fbdev,
     /// An X server's.
     X11(x11::Display),
+    /// A Wayland compositor's.
+    Wayland(wayland::Display),
 }
 
 /// The platform of a native display of which the program says no more, as EGL names it.
 ///
 /// As Mesa does: what the variable `EGL_PLATFORM` says, else by what the display is, else
 /// by the window system that the environment names.
-pub fn of_native(native: usize) -> EGLenum {
+///
+/// # Safety
+/// `native` is null, or the address of what the program's window system calls a display.
+pub unsafe fn of_native(native: usize) -> EGLenum {
     let named = std::env::var("EGL_PLATFORM").ok();
     match named.as_deref() {
         Some("surfaceless") if native == 0 => return EGL_PLATFORM_SURFACELESS_MESA,
         Some("x11") => return EGL_PLATFORM_X11_KHR,
+        Some("wayland") if native != 0 => return EGL_PLATFORM_WAYLAND_KHR,
         _ => {}
     }
     if gil_gbm::is_device(native as *const c_void) {
         return EGL_PLATFORM_GBM_KHR;
+    }
+    // SAFETY: the caller's.
+    if unsafe { wayland::is_display(native) } {
+        return EGL_PLATFORM_WAYLAND_KHR;
     }
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match native != 0 || is_set("DISPLAY") {
@@ -55,6 +65,9 @@ impl Platform {
                 let is_ours = gil_gbm::is_device(native as *const c_void);
                 is_ours.then_some(Self::Gbm)
             }
+            EGL_PLATFORM_WAYLAND_KHR if native != 0 => {
+                Some(Self::Wayland(wayland::Display::new(native)))
+            }
             EGL_PLATFORM_X11_KHR => Some(Self::X11(x11::Display::of_xlib(native))),
             EGL_PLATFORM_XCB_EXT => Some(Self::X11(x11::Display::of_xcb(native))),
             _ => None,
@@ -68,6 +81,7 @@ impl Platform {
     pub fn connect(&self) -> CallResult<()> {
         match self {
             Self::X11(display) => display.server().map(drop).ok_or(EGL_NOT_INITIALIZED),
+            Self::Wayland(display) => display.server().map(drop).ok_or(EGL_NOT_INITIALIZED),
             _ => Ok(()),
         }
     }
@@ -87,6 +101,7 @@ impl Platform {
             Self::Gbm => true,
             Self::Fbdev => fbdev::format().is_some_and(|shown| shown.is_drawn_as(format)),
             Self::X11(display) => display.visual(format).is_some(),
+            Self::Wayland(_) => wayland::shm_format(format).is_some(),
         };
         is_shown.then_some(format)
     }
@@ -94,7 +109,7 @@ impl Platform {
     /// `EGL_NATIVE_VISUAL_ID` of such a configuration: libgbm's are the format's code.
     pub fn visual(&self, format: Format) -> EGLint {
         match self {
-            Self::None | Self::Fbdev => 0,
+            Self::None | Self::Fbdev | Self::Wayland(_) => 0,
             Self::Gbm => format.code.cast_signed(),
             Self::X11(display) => display.visual(format).unwrap_or(0).cast_signed(),
         }
@@ -113,16 +128,17 @@ impl Platform {
         }
     }
 
-    /// A native window.
+    /// A native window, of which a configuration draws `drawn`.
     ///
     /// # Errors
     /// `EGL_BAD_NATIVE_WINDOW` if it is none.
-    pub fn window(&self, native: usize) -> CallResult<Box<dyn Native>> {
+    pub fn window(&self, native: usize, drawn: Format) -> CallResult<Box<dyn Native>> {
         match self {
             Self::None => Err(EGL_BAD_NATIVE_WINDOW),
             Self::Gbm => gbm::window(native),
             Self::Fbdev => fbdev::window(native),
             Self::X11(display) => display.window(native),
+            Self::Wayland(display) => display.window(native, drawn),
         }
     }
 }

@@ -91,9 +91,10 @@ pub fn create(
     window: usize,
     attributes: &[(EGLint, EGLint)],
 ) -> CallResult<EGLSurface> {
-    let native = display::platform(dpy).window(window)?;
     let drawn = configs::window_format(entry, dpy, config)?;
-    if !drawn.is_some_and(|drawn| native.format().is_drawn_as(drawn)) {
+    let drawn = drawn.ok_or(EGL_BAD_MATCH)?;
+    let native = display::platform(dpy).window(window, drawn)?;
+    if !native.format().is_drawn_as(drawn) {
         return Err(EGL_BAD_MATCH);
     }
     if is_taken(native.identity()) {

@@ -134,6 +134,7 @@ pub const EGL_PBUFFER_BIT: EGLint = 1;
 pub const EGL_PIXMAP_BIT: EGLint = 2;
 pub const EGL_PLATFORM_GBM_KHR: EGLenum = 0x31d7;
 pub const EGL_PLATFORM_SURFACELESS_MESA: EGLenum = 0x31dd;
+pub const EGL_PLATFORM_WAYLAND_KHR: EGLenum = 0x31d8;
 pub const EGL_PLATFORM_X11_KHR: EGLenum = 0x31d5;
 pub const EGL_PLATFORM_XCB_EXT: EGLenum = 0x31dc;
 pub const EGL_READ: EGLint = 0x305a;

@@ -2,6 +2,7 @@
 
 pub mod fbdev;
 pub mod gbm;
+pub mod wayland;
 pub mod x11;
 
 use gil_gbm::buffer::Layout;

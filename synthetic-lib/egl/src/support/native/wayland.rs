@@ -1,0 +1,365 @@
+//! Windows of a Wayland compositor, on the program's own connection: pictures in shared
+//! memory (`wl_shm`), which the compositor reads. What the program loads of libwayland-client
+//! is used, with a queue of events of this library's own.
+
+use super::{Native, Place};
+use crate::generated::types::*;
+use gil_gbm::buffer::Layout;
+use gil_gbm::chain::BUFFERS_MAX;
+use gil_gbm::format::Format;
+use gil_guest::api::CallResult;
+use memmap2::{MmapOptions, MmapRaw};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::ffi::{c_int, c_void};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use wayland_backend::client::{Backend, ObjectId};
+use wayland_client::globals::{GlobalListContents, registry_queue_init};
+use wayland_client::protocol::{
+    wl_buffer, wl_callback, wl_registry, wl_shm, wl_shm_pool, wl_surface,
+};
+use wayland_client::{Connection, Dispatch, EventQueue, Proxy, QueueHandle, delegate_noop};
+
+/// A program's display.
+#[derive(Debug)]
+pub struct Display {
+    native: usize,
+    server: OnceLock<Option<Arc<Server>>>,
+}
+
+/// A compositor.
+#[derive(Debug)]
+pub struct Server {
+    connection: Connection,
+    shm: wl_shm::WlShm,
+}
+
+/// `struct wl_egl_window` of libwayland-egl, by which a program names a window.
+/// Source: `wayland-egl-backend.h`, version 3.
+#[repr(C)]
+struct EglWindow {
+    version: isize,
+    width: c_int,
+    height: c_int,
+    dx: c_int,
+    dy: c_int,
+    attached_width: c_int,
+    attached_height: c_int,
+    driver_private: *mut c_void,
+    resize_callback: Option<unsafe extern "C" fn(*mut EglWindow, *mut c_void)>,
+    destroy_window_callback: Option<unsafe extern "C" fn(*mut c_void)>,
+    surface: *mut c_void,
+}
+
+/// The version that the structure has.
+const EGL_WINDOW_VERSION: isize = 3;
+
+/// Whether a native display is a connection of libwayland-client's: its first word is the
+/// address of the interface's description.
+///
+/// # Safety
+/// `native` is null or readable.
+pub unsafe fn is_display(native: usize) -> bool {
+    if native == 0 || !native.is_multiple_of(size_of::<usize>()) {
+        return false;
+    }
+    // SAFETY: it looks a name up.
+    let interface = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"wl_display_interface".as_ptr()) };
+    // SAFETY: the caller's.
+    !interface.is_null() && unsafe { (native as *const *mut c_void).read() } == interface
+}
+
+impl Display {
+    /// A program's `wl_display`.
+    pub fn new(native: usize) -> Self {
+        Self {
+            native,
+            server: OnceLock::new(),
+        }
+    }
+
+    /// The compositor, asked at the first use; none if it has no shared memory.
+    pub fn server(&self) -> Option<&Arc<Server>> {
+        let connect = || Server::connect(self.native).map(Arc::new);
+        self.server.get_or_init(connect).as_ref()
+    }
+
+    /// A window of the program's, in a format.
+    ///
+    /// # Errors
+    /// `EGL_BAD_NATIVE_WINDOW` if there is none.
+    pub fn window(&self, native: usize, format: Format) -> CallResult<Box<dyn Native>> {
+        let server = self.server().ok_or(EGL_BAD_NATIVE_WINDOW)?;
+        let window = Window::open(server, native, format).ok_or(EGL_BAD_NATIVE_WINDOW)?;
+        Ok(Box::new(window))
+    }
+}
+
+/// The number by which `wl_shm` names a format that every compositor has.
+/// Source: Wayland specification, `wl_shm.format`.
+pub fn shm_format(format: Format) -> Option<wl_shm::Format> {
+    match format.channels {
+        [8, 8, 8, 0] => Some(wl_shm::Format::Xrgb8888),
+        [8, 8, 8, 8] => Some(wl_shm::Format::Argb8888),
+        _ => None,
+    }
+}
+
+/// The size that the program wants from the next frame on.
+///
+/// # Safety
+/// The window is there.
+unsafe fn size_of_window(window: *const EglWindow) -> (u32, u32) {
+    let side = |side: c_int| u32::try_from(side).unwrap_or(0).max(1);
+    // SAFETY: the caller's.
+    unsafe { (side((*window).width), side((*window).height)) }
+}
+
+impl Server {
+    fn connect(native: usize) -> Option<Self> {
+        // SAFETY: a `wl_display` of the program's, which stays open while EGL uses it.
+        let backend = unsafe { Backend::from_foreign_display((native as *mut c_void).cast()) };
+        let connection = Connection::from_backend(backend);
+        let (globals, queue) = registry_queue_init::<Events>(&connection).ok()?;
+        let shm = globals.bind(&queue.handle(), 1..=1, ()).ok()?;
+        Some(Self { connection, shm })
+    }
+}
+
+/// Memory that the compositor reads.
+#[derive(Debug)]
+struct Picture {
+    buffer: wl_buffer::WlBuffer,
+    memory: MmapRaw,
+}
+
+/// What the compositor says.
+#[derive(Debug, Default)]
+struct Events {
+    /// Which pictures it still reads.
+    is_read: [bool; BUFFERS_MAX],
+    /// It has yet to say that a next frame is wanted.
+    is_early: bool,
+}
+
+/// What changes of a window.
+#[derive(Debug)]
+struct State {
+    size: (u32, u32),
+    pictures: [Option<Picture>; BUFFERS_MAX],
+    queue: EventQueue<Events>,
+    events: Events,
+}
+
+/// A window.
+#[derive(Debug)]
+struct Window {
+    server: Arc<Server>,
+    identity: usize,
+    surface: wl_surface::WlSurface,
+    format: Format,
+    state: Mutex<State>,
+}
+
+impl Window {
+    fn open(server: &Arc<Server>, native: usize, format: Format) -> Option<Self> {
+        let window = native as *const EglWindow;
+        if window.is_null() || !window.is_aligned() {
+            return None;
+        }
+        // SAFETY: what EGL asks the program for.
+        let version = unsafe { (*window).version };
+        if version != EGL_WINDOW_VERSION {
+            return None;
+        }
+        shm_format(format)?;
+        // SAFETY: the same; the surface is a proxy of the program's library.
+        let (size, id) = unsafe {
+            let surface = (*window).surface.cast();
+            let id = ObjectId::from_ptr(wl_surface::WlSurface::interface(), surface);
+            (size_of_window(window), id)
+        };
+        let surface = wl_surface::WlSurface::from_id(&server.connection, id.ok()?).ok()?;
+        Some(Self {
+            server: server.clone(),
+            identity: native,
+            surface,
+            format,
+            state: Mutex::new(State {
+                size,
+                pictures: Default::default(),
+                queue: server.connection.new_event_queue(),
+                events: Events::default(),
+            }),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stride(&self, width: u32) -> u32 {
+        width * self.format.bits / 8
+    }
+
+    /// Memory of the window's size, in which the compositor finds picture `number`.
+    fn picture(&self, state: &State, number: usize) -> Option<Picture> {
+        let (width, height) = state.size;
+        let stride = self.stride(width);
+        let len = u64::from(stride) * u64::from(height);
+        let file = memfd_create(c"gil-window", MFdFlags::MFD_CLOEXEC).ok()?;
+        let file = File::from(file);
+        file.set_len(len).ok()?;
+        let memory = MmapOptions::new().map_raw(&file).ok()?;
+        let handle = state.queue.handle();
+        let side = |side: u32| i32::try_from(side).ok();
+        let len = i32::try_from(len).ok()?;
+        let pool = self.server.shm.create_pool(file.as_fd(), len, &handle, ());
+        let buffer = pool.create_buffer(
+            0,
+            side(width)?,
+            side(height)?,
+            side(stride)?,
+            shm_format(self.format)?,
+            &handle,
+            number,
+        );
+        pool.destroy();
+        Some(Picture { buffer, memory })
+    }
+}
+
+impl Native for Window {
+    fn identity(&self) -> usize {
+        self.identity
+    }
+
+    fn size(&self) -> (u32, u32) {
+        self.state().size
+    }
+
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn dequeue(&self) -> CallResult<usize> {
+        let mut state = self.state();
+        let State { queue, events, .. } = &mut *state;
+        let lost = |_| EGL_BAD_NATIVE_WINDOW;
+        queue.dispatch_pending(events).map_err(lost)?;
+        // The compositor keeps a picture until it shows the next: three are enough.
+        let free = loop {
+            let free = events.is_read.iter().take(3).position(|is_read| !is_read);
+            match free {
+                Some(free) if !events.is_early => break free,
+                _ => queue.blocking_dispatch(events).map_err(lost)?,
+            };
+        };
+        if state.pictures[free].is_none() {
+            let made = self.picture(&state, free).ok_or(EGL_BAD_ALLOC)?;
+            state.pictures[free] = Some(made);
+        }
+        Ok(free)
+    }
+
+    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)> {
+        let state = self.state();
+        let picture = state.pictures[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
+        let (width, height) = state.size;
+        let layout = Layout {
+            width,
+            height,
+            format: self.format,
+            stride: self.stride(width),
+            offset: 0,
+        };
+        Ok((Place::Memory(picture.memory.as_mut_ptr().cast()), layout))
+    }
+
+    fn queue(&self, buffer: usize) -> CallResult<()> {
+        let mut state = self.state();
+        let picture = state.pictures[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
+        self.surface.attach(Some(&picture.buffer), 0, 0);
+        self.surface.damage(0, 0, i32::MAX, i32::MAX);
+        self.surface.frame(&state.queue.handle(), ());
+        self.surface.commit();
+        state.events.is_read[buffer] = true;
+        state.events.is_early = true;
+        let sent = self.server.connection.flush();
+        sent.map_err(|_| EGL_BAD_NATIVE_WINDOW)
+    }
+
+    fn cancel(&self, _: usize) {}
+
+    fn resized(&self) -> Option<(u32, u32)> {
+        let mut state = self.state();
+        // SAFETY: EGL's surface ends before the program's window does.
+        let size = unsafe { size_of_window(self.identity as *const EglWindow) };
+        if size == state.size {
+            return None;
+        }
+        state.size = size;
+        // The compositor keeps the memory of what it still reads.
+        for picture in state.pictures.iter_mut().filter_map(Option::take) {
+            picture.buffer.destroy();
+        }
+        state.events.is_read = Default::default();
+        Some(size)
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for picture in state.pictures.iter_mut().filter_map(Option::take) {
+            picture.buffer.destroy();
+        }
+        let _ = self.server.connection.flush();
+    }
+}
+
+impl Dispatch<wl_registry::WlRegistry, GlobalListContents> for Events {
+    fn event(
+        _: &mut Self,
+        _: &wl_registry::WlRegistry,
+        _: wl_registry::Event,
+        _: &GlobalListContents,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+    }
+}
+
+impl Dispatch<wl_buffer::WlBuffer, usize> for Events {
+    fn event(
+        state: &mut Self,
+        _: &wl_buffer::WlBuffer,
+        event: wl_buffer::Event,
+        number: &usize,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        if matches!(event, wl_buffer::Event::Release) {
+            state.is_read[*number] = false;
+        }
+    }
+}
+
+impl Dispatch<wl_callback::WlCallback, ()> for Events {
+    fn event(
+        state: &mut Self,
+        _: &wl_callback::WlCallback,
+        event: wl_callback::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        if matches!(event, wl_callback::Event::Done { .. }) {
+            state.is_early = false;
+        }
+    }
+}
+
+delegate_noop!(Events: ignore wl_shm::WlShm);
+delegate_noop!(Events: wl_shm_pool::WlShmPool);
