@@ -215,7 +215,7 @@ int
 Session::describeRegion(Process &process, const gil_region &region,
                         gil_mbox_region &out)
 {
-    if (!region.len || region.reserved || region.dir < GIL_DIR_IN ||
+    if (!region.len || region.import || region.dir < GIL_DIR_IN ||
         region.dir > GIL_DIR_INOUT)
         return -EINVAL;
     std::vector<Extent> extents;
