@@ -1,5 +1,7 @@
 //! This machine's devices, and why others are excluded. Drivers are queried in
-//! processes of their own; one that crashes then is excluded.
+//! processes of their own; one that crashes then is excluded. Where each back end has
+//! one driver, one process asks them all first: they often share a compiler, whose
+//! library takes longest to load. What it does not answer is asked again alone.
 
 mod nodes;
 
@@ -65,16 +67,26 @@ impl Inventory {
     pub fn take(program: Program, setup: &Setup) -> std::io::Result<Self> {
         let asker = Asker { program, setup };
         let mut inventory = Self::default();
-        for back_end in program.back_ends {
-            inventory.add(*back_end, &asker)?;
+        let back_ends = program.back_ends.iter();
+        let all: Vec<_> = back_ends.map(|one| (*one, one.registered())).collect();
+        let mut together = asker.ask_together(&all).into_iter();
+        for (back_end, drivers) in &all {
+            let answers = match together.next() {
+                Some(found) => vec![Ok(found)],
+                None => asker.ask_all(*back_end, drivers),
+            };
+            inventory.add(*back_end, drivers, answers)?;
         }
         inventory.left_out.extend(nodes::denied());
         Ok(inventory)
     }
 
-    fn add(&mut self, back_end: &dyn BackEnd, asker: &Asker<'_>) -> std::io::Result<()> {
-        let drivers = back_end.registered();
-        let answers = asker.ask_all(back_end, &drivers);
+    fn add(
+        &mut self,
+        back_end: &dyn BackEnd,
+        drivers: &[Registered],
+        answers: Vec<Answer>,
+    ) -> std::io::Result<()> {
         let mut used = Vec::new();
         for (driver, answer) in drivers.iter().zip(answers) {
             match answer {
@@ -133,6 +145,12 @@ struct Asker<'a> {
     setup: &'a Setup,
 }
 
+/// A process that asks drivers, and the folders that its environment names.
+struct Asked {
+    worker: Worker,
+    _folders: Vec<tempfile::TempDir>,
+}
+
 impl Asker<'_> {
     /// Each driver's answer.
     fn ask_all(&self, back_end: &dyn BackEnd, drivers: &[Registered]) -> Vec<Answer> {
@@ -148,27 +166,77 @@ impl Asker<'_> {
         })
     }
 
+    /// What the only drivers of the first back ends say to one process: the answers
+    /// before one that is a failure.
+    fn ask_together(&self, all: &[(&dyn BackEnd, Vec<Registered>)]) -> Vec<Found> {
+        let only = all
+            .iter()
+            .map(|(back_end, drivers)| match drivers.as_slice() {
+                [driver] => Some((*back_end, driver)),
+                _ => None,
+            });
+        let asked: Option<Vec<_>> = only.collect();
+        let Some(asked) = asked.filter(|asked| asked.len() > 1) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let mut process = self.start(&asked).ok();
+        for (back_end, driver) in asked {
+            let said = process.and_then(|process| self.hear(process, back_end, driver).ok());
+            let Some((one, still)) = said else { break };
+            found.push(one);
+            process = Some(still);
+        }
+        found
+    }
+
     /// Asks one in a process of its own.
     fn ask(&self, back_end: &dyn BackEnd, driver: &Registered) -> Answer {
-        let mut only = back_end.only(&[driver])?;
+        let process = self.start(&[(back_end, driver)])?;
+        Ok(self.hear(process, back_end, driver)?.0)
+    }
+
+    /// A process that finds these drivers alone.
+    fn start(&self, drivers: &[(&dyn BackEnd, &Registered)]) -> Result<Asked, Fault> {
         let place = (!has_home()).then(tempfile::tempdir).transpose()?;
-        if let Some(place) = &place {
-            let names = back_end.needs().caches.iter();
-            let variable = |name: &&str| (OsString::from(name), place.path().into());
-            only.env.extend(names.map(variable));
+        let mut env = Vec::new();
+        let mut folders = Vec::new();
+        for (back_end, driver) in drivers {
+            let only = back_end.only(&[*driver])?;
+            env.extend(only.env);
+            folders.extend(only.folder);
+            if let Some(place) = &place {
+                let names = back_end.needs().caches.iter();
+                let variable = |name: &&str| (OsString::from(name), place.path().into());
+                env.extend(names.map(variable));
+            }
         }
-        let mut worker = Worker::start(self.program, &only.env, self.setup)?;
+        folders.extend(place);
+        let worker = Worker::start(self.program, &env, self.setup)?;
+        Ok(Asked {
+            worker,
+            _folders: folders,
+        })
+    }
+
+    /// What a driver says, and the process for the next question.
+    fn hear(
+        &self,
+        mut process: Asked,
+        back_end: &dyn BackEnd,
+        driver: &Registered,
+    ) -> Result<(Found, Asked), Fault> {
         let query = Task::Query {
             back_end: back_end.name().into(),
             library: driver.library.clone(),
         };
-        worker.begin(&query, &[])?;
-        match worker.hear_within(ANSWER_WITHIN) {
-            Some(Word::Found(Ok(found))) => Ok(found),
+        process.worker.begin(&query, &[])?;
+        match process.worker.hear_within(ANSWER_WITHIN) {
+            Some(Word::Found(Ok(found))) => Ok((found, process)),
             Some(Word::Found(Err(sentence))) => Err(Fault::Sentence(sentence)),
-            Some(_) => Err(Fault::Crash(worker.end())),
-            None => match worker.has_ended() {
-                true => Err(Fault::Crash(worker.end())),
+            Some(_) => Err(Fault::Crash(process.worker.end())),
+            None => match process.worker.has_ended() {
+                true => Err(Fault::Crash(process.worker.end())),
                 false => Err(Fault::Slow(ANSWER_WITHIN)),
             },
         }

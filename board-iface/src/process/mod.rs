@@ -53,7 +53,7 @@ pub struct Found {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
     /// To load this library, if one is named, and the drivers that the
-    /// environment leads to, and say what they have.
+    /// environment leads to, and say what they have. Another query can follow.
     Query {
         /// The name of the back end whose drivers they are.
         back_end: String,

@@ -66,11 +66,13 @@ pub fn run(agent: u32, back_ends: &[&'static dyn BackEnd]) -> io::Result<()> {
     if !channel.is_ready_within(IDLE) {
         board.load_ahead();
     }
-    match channel.receive::<Task>()? {
-        Some((Task::Query { back_end, library }, _)) => {
-            let found = query(&board, &back_end, library).map_err(|error| error.to_string());
-            channel.send(&Word::Found(found), &[])
-        }
+    let mut task = channel.receive::<Task>()?;
+    while let Some((Task::Query { back_end, library }, _)) = task {
+        let found = query(&board, &back_end, library).map_err(|error| error.to_string());
+        channel.send(&Word::Found(found), &[])?;
+        task = channel.receive()?;
+    }
+    match task {
         Some((Task::Session { number, shaken }, files)) => {
             let files: Result<[_; 2], _> = files.try_into();
             let [socket, meter] = files.map_err(|_| io::ErrorKind::NotFound)?;
@@ -85,7 +87,7 @@ pub fn run(agent: u32, back_ends: &[&'static dyn BackEnd]) -> io::Result<()> {
             let _ = served.set(session.socket.clone());
             session.serve(board, channel)
         }
-        None => Ok(()),
+        Some((Task::Query { .. }, _)) | None => Ok(()),
     }
 }
 
