@@ -16,6 +16,7 @@ EXAMPLES = {
     "gles-rubik": ("-lEGL", "-lGLESv2"),
     "gles1-fog": ("-lEGL", "-lGLESv1_CM"),
 }
+PACKAGES = ("libegl1", "libgles1", "libgles2")
 
 
 class Drawing:
@@ -44,7 +45,10 @@ class Drawing:
         report = f"{folder}.json"
         command = [self.tools.gil, "run", "-q", "--sim", "gem5", "--mode", mode]
         command += ["--gem5", self.tools.args.gem5, "--outdir", folder]
-        command += ["--json", report, *options]
+        command += ["--json", report]
+        if mode == "fs":
+            command += ["--bootloader", self.tools.args.bootloader]
+        command += options
         run = subprocess.run(
             command, capture_output=True, text=True, timeout=self.tools.args.timeout
         )
@@ -57,30 +61,46 @@ class Drawing:
 
     def figures(self, report, statistics):
         """A row of docs/GLES.md: frames, and how fast gem5 was."""
-        [drawn] = report["frames"]
         host, ticks, bridge = (
             float(re.findall(rf"^\S*\b{name}\s+(\S+)", statistics, re.MULTILINE)[-1])
             for name in ("hostSeconds", "simTicks", "hostBridgeTime")
         )
         # gem5's ticks are picoseconds, the processor's clock is 1 GHz by default.
         cycles = ticks / 1000 / host / 1e6
-        mean, calls = drawn["time"]["mean_ns"] / 1e6, drawn["calls"] / drawn["count"]
+        frames = (
+            f"{drawn['count']} frames, {drawn['time']['mean_ns'] / 1e6:.3f} ms "
+            f"and {drawn['calls'] / drawn['count']:.1f} calls each"
+            for drawn in report["frames"]
+        )
         return (
-            f"{drawn['count']} frames, {mean:.3f} ms and {calls:.1f} calls each, "
-            f"bridge {bridge / host:.1%} of {host:.1f} s, {cycles:.1f} M cycles/s"
+            f"{'; '.join(frames)}; "
+            f"bridge {bridge / host:.2%} of {host:.1f} s, {cycles:.1f} M cycles/s"
         )
 
-    def drawn(self, mode, name):
+    def emulated(self, name):
         """A program's output is what it is natively."""
         program, natively = self.programs(name)
         frames = str(self.tools.args.frames)
-        output, report, statistics = self.gil(mode, program, frames)
+        output, report, statistics = self.gil("se", program, frames)
         self.expect(output == natively, "its frames are others than natively")
         return self.figures(report, statistics)
 
+    def booted(self):
+        """All of them, one after the other, in one full system."""
+        options, natively = [], ""
+        for name in EXAMPLES:
+            program, drawn = self.programs(name)
+            natively += drawn
+            options += ["--file", f"{program}:/root/"]
+        for package in PACKAGES:
+            options += ["--pkg", package]
+        each = " && ".join(f"/root/{name} {self.tools.args.frames}" for name in EXAMPLES)
+        output, report, statistics = self.gil("fs", *options, "--", "sh", "-c", each)
+        self.expect(output == natively, "their frames are others than natively")
+        return self.figures(report, statistics)
+
     def points(self):
-        modes = ("se", "fs") if self.tools.args.bootloader else ("se",)
-        for mode in modes:
-            for name in EXAMPLES:
-                text = f"{mode.upper()} atomic: {name}"
-                yield text, lambda mode=mode, name=name: self.drawn(mode, name)
+        for name in EXAMPLES:
+            yield f"SE atomic: {name}", lambda name=name: self.emulated(name)
+        if self.tools.args.bootloader:
+            yield "FS atomic: all gles examples", self.booted

@@ -28,18 +28,23 @@ fn calls_stay_within_their_instructions() {
     assert_eq!(over.count(), 0, "{rows:#?}");
 }
 
-/// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells:
-/// one whose arguments are numbers.
-const NUMBERS_MAX: u64 = 300;
-/// One that has memory of the program's, or that the library knows something of.
-const BATCHED_MAX: u64 = 550;
+/// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells.
+const BATCHED_MAX: u64 = 300;
+/// Those that have more to write, or to remember.
+const LARGER: [(&str, u64); 3] = [
+    ("glUniform4fv", 310),
+    ("glUniformMatrix4fv", 350),
+    ("glVertexAttribPointer", 500),
+];
 
 #[test]
 fn batched_calls_of_opengl_es_stay_within_their_instructions() {
     let rows = measure_gles();
-    for (kind, max) in [("numbers", NUMBERS_MAX), ("batched", BATCHED_MAX)] {
-        let mut of = rows.iter().filter(|row| row.kind == kind);
-        assert!(of.clone().count() > 4, "{rows:#?}");
-        assert!(of.all(|row| row.instructions <= max), "{rows:#?}");
+    let batched = rows.iter().filter(|row| row.kind != "answer");
+    assert!(batched.clone().count() > 14, "{rows:#?}");
+    for row in batched {
+        let larger = LARGER.iter().find(|(name, _)| *name == row.name);
+        let max = larger.map_or(BATCHED_MAX, |(_, max)| *max);
+        assert!(row.instructions <= max, "{row:?}");
     }
 }

@@ -94,6 +94,16 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Bytes without their length.
+    #[inline(always)]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        let end = self.at + bytes.len();
+        if let Some(room) = self.out.get_mut(self.at..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.at = end;
+    }
+
     /// An object's number.
     #[inline(always)]
     pub fn handle(&mut self, handle: Handle) {
@@ -158,6 +168,17 @@ mod tests {
         writer.piece(&[1], 1);
         assert_eq!(writer.end(), None);
         assert_eq!(out, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn raw_bytes_fit_whole_or_not_at_all() {
+        let mut out = [9; 3];
+        let mut writer = Writer::new(&mut out, 1);
+        writer.raw(&[1, 2]);
+        assert_eq!(writer.end(), Some(3));
+        writer.raw(&[3]);
+        assert_eq!((writer.end(), writer.reach()), (None, 4));
+        assert_eq!(out, [9, 1, 2]);
     }
 
     #[test]

@@ -818,14 +818,12 @@ pub unsafe extern "C" fn glDisable(cap: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 39));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
+        let current = Guest::current_number()?;
         <Guest as Helpers>::disables(cap)?;
-        let request = Request::new(wire::GL_DISABLE, Class::Post, entry);
-        let args = wire::GlDisableArgs {
-            current: current.number(),
-            cap,
-        };
-        request.post(&args)
+        Guest::post_numbers(wire::GL_DISABLE, entry, |to| {
+            to.handle(current);
+            to.number(cap.into());
+        })
     })
 }
 
@@ -879,14 +877,12 @@ pub unsafe extern "C" fn glEnable(cap: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 43));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
+        let current = Guest::current_number()?;
         <Guest as Helpers>::enables(cap)?;
-        let request = Request::new(wire::GL_ENABLE, Class::Post, entry);
-        let args = wire::GlEnableArgs {
-            current: current.number(),
-            cap,
-        };
-        request.post(&args)
+        Guest::post_numbers(wire::GL_ENABLE, entry, |to| {
+            to.handle(current);
+            to.number(cap.into());
+        })
     })
 }
 
@@ -4403,18 +4399,16 @@ pub unsafe extern "C" fn glBindBufferRange(
     gil_guest::note(gil_wire::Op::new(3, 178));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
+        let current = Guest::current_number()?;
         <Guest as Helpers>::binds(target, buffer)?;
-        let request = Request::new(wire::GL_BIND_BUFFER_RANGE, Class::Post, entry);
-        let args = wire::GlBindBufferRangeArgs {
-            current: current.number(),
-            target,
-            index,
-            buffer,
-            offset: offset as i64,
-            size: size as i64,
-        };
-        request.post(&args)
+        Guest::post_numbers(wire::GL_BIND_BUFFER_RANGE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+            to.number(buffer.into());
+            to.signed(offset as i64);
+            to.signed(size as i64);
+        })
     })
 }
 
@@ -4427,16 +4421,14 @@ pub unsafe extern "C" fn glBindBufferBase(target: GLenum, index: GLuint, buffer:
     gil_guest::note(gil_wire::Op::new(3, 179));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
+        let current = Guest::current_number()?;
         <Guest as Helpers>::binds(target, buffer)?;
-        let request = Request::new(wire::GL_BIND_BUFFER_BASE, Class::Post, entry);
-        let args = wire::GlBindBufferBaseArgs {
-            current: current.number(),
-            target,
-            index,
-            buffer,
-        };
-        request.post(&args)
+        Guest::post_numbers(wire::GL_BIND_BUFFER_BASE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+            to.number(buffer.into());
+        })
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_gles_common::arrays::{index_bytes, index_range};
-use gil_guest::api::{Api, CallResult};
+use gil_guest::api::{Api, CallResult, Current};
 use gil_wire::Op;
 use gil_wire::call::InData;
 use gil_wire::envelope::Class;
@@ -38,12 +38,11 @@ impl InMemory {
 
 fn in_memory(current: &Context) -> Vec<InMemory> {
     let mut shadow = shadow::of(current);
-    let is_own = |it: &shadow::Attribute| it.is_enabled && it.buffer == 0 && it.pointer != 0;
-    if shadow.has_vertex_array() || !shadow.array().attributes.iter().any(is_own) {
+    if !shadow.reads_memory() {
         return Vec::new();
     }
     let all = shadow.array().attributes.iter().enumerate();
-    let own = all.filter(|(_, it)| is_own(it));
+    let own = all.filter(|(_, it)| it.is_in_memory());
     let found = own.filter_map(|(index, it)| {
         Some(InMemory {
             index: u32::try_from(index).ok()?,
@@ -164,15 +163,12 @@ unsafe fn send_all(
 ///
 /// # Safety
 /// Arrays in memory have the elements that it draws.
-pub unsafe fn draw(
-    entry: u64,
-    current: &Context,
-    mode: u32,
-    (first, count): (i32, i32),
-) -> CallResult<()> {
-    // SAFETY: the caller's.
-    unsafe { send_all(entry, current, (first, count), 1) }?;
-    let current = current.number();
+pub unsafe fn draw(entry: u64, mode: u32, (first, count): (i32, i32)) -> CallResult<()> {
+    let current = Guest::current_number()?;
+    if shadow::with(|shadow| shadow.reads_memory())? {
+        // SAFETY: the caller's.
+        unsafe { send_all(entry, &Guest::current()?, (first, count), 1) }?;
+    }
     Guest::post_numbers(wire::GL_DRAW_ARRAYS, entry, |to| {
         to.handle(current);
         to.number(mode.into());
@@ -391,7 +387,6 @@ unsafe fn counts<'a>(count: *const GLsizei, draws: GLsizei) -> CallResult<&'a [G
 /// The lists have `draws` numbers; for each as [`draw`].
 pub unsafe fn draw_several(
     entry: u64,
-    current: &Context,
     mode: u32,
     (first, count): (*const GLint, *const GLsizei),
     draws: GLsizei,
@@ -399,7 +394,7 @@ pub unsafe fn draw_several(
     // SAFETY: the caller's.
     unsafe {
         for (at, count) in counts(count, draws)?.iter().enumerate() {
-            draw(entry, current, mode, (*first.add(at), *count))?;
+            draw(entry, mode, (*first.add(at), *count))?;
         }
     }
     Ok(())

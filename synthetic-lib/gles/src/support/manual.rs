@@ -1,11 +1,11 @@
 //! The other entry points that are written by hand.
 
 use super::arrays::{self, Kind};
-use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
+use super::{debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
-use gil_egl::support::{current, strings, work};
+use gil_egl::support::{strings, work};
 use gil_gles_common::fixed::Array;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
@@ -263,9 +263,8 @@ impl Manual for Guest {
         primcount: GLsizei,
     ) {
         Self::nothing(|| {
-            let (current, lists) = (Self::current()?, (first, count));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_several(entry, &current, mode, lists, primcount) }
+            unsafe { arrays::draw_several(entry, mode, (first, count), primcount) }
         });
     }
 
@@ -356,14 +355,8 @@ impl Manual for Guest {
     }
 
     unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei) {
-        Self::nothing(|| {
-            let draw = |current: &Context| {
-                // SAFETY: the caller's.
-                unsafe { arrays::draw(entry, current, mode, (first, count)) }
-            };
-            let drawn = current::with(draw);
-            drawn.unwrap_or(Err(GL_INVALID_OPERATION as i32))
-        });
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe { arrays::draw(entry, mode, (first, count)) });
     }
 
     unsafe fn glDrawArraysInstanced(
@@ -972,13 +965,12 @@ impl Manual for Guest {
 
     unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
+            let current = Self::current_number()?;
             images::sampled(entry, images::Name::Texture(texture))?;
-            let request = Request::new(wire::GL_BIND_TEXTURE, Class::Post, entry);
-            request.post(&wire::GlBindTextureArgs {
-                current: current.number(),
-                target,
-                texture,
+            Self::post_numbers(wire::GL_BIND_TEXTURE, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.number(texture.into());
             })
         });
     }

@@ -11,9 +11,11 @@ use gil_gles_common::arrays::Layout;
 use gil_gles_common::fixed;
 use gil_gles_common::pixels::Store;
 use gil_guest::api::CallResult;
+use gil_wire::call::Handle;
 use std::any::Any;
+use std::cell::RefCell;
 use std::ffi::CStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The state of one context.
 #[derive(Debug, Default)]
@@ -80,6 +82,13 @@ pub struct Attribute {
     pub array: Option<Array>,
     /// So many instances have an element; 0: each vertex has one.
     pub divisor: u32,
+}
+
+impl Attribute {
+    /// Whether draws read its array in the program's memory.
+    pub fn is_in_memory(&self) -> bool {
+        self.is_enabled && self.buffer == 0 && self.pointer != 0
+    }
 }
 
 /// An array, as the program described it.
@@ -195,6 +204,11 @@ impl Shadow {
         attributes.get_mut(at)
     }
 
+    /// Whether draws read arrays in the program's memory.
+    pub fn reads_memory(&self) -> bool {
+        !self.has_vertex_array() && self.no_array.attributes.iter().any(Attribute::is_in_memory)
+    }
+
     /// Draws read an attribute's array from now on, or its constant.
     pub fn enable(&mut self, index: u32, is_enabled: bool) {
         if let Some(attribute) = self.attribute(index) {
@@ -221,31 +235,68 @@ impl Shadow {
     }
 }
 
+/// A context's state, shared by the context and the threads that it was current in.
+type Shared = Arc<Mutex<Shadow>>;
+
+thread_local! {
+    /// The state that the thread used last, and the number of its context: those of most
+    /// calls. A context's number is never given again.
+    static LAST: RefCell<Option<(Handle, Shared)>> = const { RefCell::new(None) };
+}
+
 /// Has `use_it` use the state of the thread's context.
 ///
 /// # Errors
 /// The API's code if there is none.
 #[inline]
 pub fn with<R>(use_it: impl FnOnce(&mut Shadow) -> R) -> CallResult<R> {
-    let used = current::with(|context| use_it(&mut of(context)));
-    used.ok_or(GL_INVALID_OPERATION as i32)
+    let number = current::number();
+    let mut use_it = Some(use_it);
+    // A thread that is ending has none.
+    let used = LAST.try_with(|last| match &*last.borrow() {
+        Some((of, shadow)) if *of == number => use_it.take().map(|it| it(&mut locked(shadow))),
+        _ => None,
+    });
+    match (used.ok().flatten(), use_it) {
+        (Some(used), _) => Ok(used),
+        (None, Some(use_it)) => with_another(use_it),
+        (None, None) => Err(GL_INVALID_OPERATION as i32),
+    }
+}
+
+/// The same where the thread used another context's state last.
+#[cold]
+fn with_another<R>(use_it: impl FnOnce(&mut Shadow) -> R) -> CallResult<R> {
+    let shadow = current::with(|context| shared(context).clone());
+    let shadow = shadow.ok_or(GL_INVALID_OPERATION as i32)?;
+    let last = (current::number(), shadow.clone());
+    let before = LAST.try_with(|it| it.replace(Some(last)));
+    drop(before);
+    Ok(use_it(&mut locked(&shadow)))
 }
 
 /// A context's state. No other thread has it: the context is current in this one.
 pub fn of(context: &Context) -> MutexGuard<'_, Shadow> {
+    locked(shared(context))
+}
+
+fn locked(shadow: &Shared) -> MutexGuard<'_, Shadow> {
+    shadow.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shared(context: &Context) -> &Shared {
     let make = |version: (i32, i32)| {
         let shadow = Shadow {
             fixed: (version.0 <= 1).then(Fixed::default),
             ..Shadow::default()
         };
-        Box::new(Mutex::new(shadow)) as Box<dyn Any + Send + Sync>
+        Box::new(Arc::new(Mutex::new(shadow))) as Box<dyn Any + Send + Sync>
     };
     let kept = match context.details() {
         Details::Context(kept) => kept.client.get_or_init(|| make(kept.version)),
         other => unreachable!("only contexts are current: {other:?}"),
     };
-    let shadow: &Mutex<Shadow> = kept.downcast_ref().expect("only this library keeps it");
-    shadow.lock().unwrap_or_else(PoisonError::into_inner)
+    kept.downcast_ref().expect("only this library keeps it")
 }
 
 #[cfg(test)]

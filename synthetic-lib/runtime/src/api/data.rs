@@ -5,6 +5,7 @@ use crate::width;
 use gil_wire::call::{OutData, Property, pack};
 use gil_wire::compact::Writer;
 use std::ffi::{CStr, c_char, c_void};
+use zerocopy::IntoBytes;
 
 /// Most elements of an array.
 const ARRAY_MAX: usize = 4096;
@@ -53,7 +54,7 @@ pub unsafe fn array<A: Described, T: Copy, U: From<T>>(
     Ok(values.map(|values| values.iter().map(|v| U::from(*v)).collect()))
 }
 
-/// Writes an array as [`Writer::list`] does, some values at a time.
+/// Writes an array as [`Writer::list`] does, all values at once.
 #[inline(always)]
 pub fn write_floats(to: &mut Writer<'_>, values: Option<&[f32]>) {
     let Some(values) = values else {
@@ -61,15 +62,11 @@ pub fn write_floats(to: &mut Writer<'_>, values: Option<&[f32]>) {
     };
     to.byte(1);
     to.number(values.len() as u64);
-    let (fours, rest) = values.as_chunks::<4>();
-    for four in fours {
-        let mut bytes = [0; 16];
-        for (place, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(four) {
-            *place = value.to_le_bytes();
-        }
-        to.piece(&bytes, 16);
+    match cfg!(target_endian = "little") {
+        // They lie as they travel.
+        true => to.raw(values.as_bytes()),
+        false => values.iter().for_each(|value| to.float(*value)),
     }
-    rest.iter().for_each(|value| to.float(*value));
 }
 
 /// An array of `count` sizes.

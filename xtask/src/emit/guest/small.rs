@@ -8,7 +8,7 @@ impl Stub<'_> {
     /// The body of such a call.
     pub(super) fn numbers(&self) -> Option<String> {
         let call = self.call;
-        let more = [&call.check, &call.instead, &call.posts_if, &call.details];
+        let more = [&call.instead, &call.posts_if, &call.details];
         let is_post = call.class == Some(Class::Post) && call.otherwise.is_none();
         let is_plain = call.way == Way::None && call.ret.is_void() && call.queue.is_none();
         if !(is_post && is_plain && call.current && more.iter().all(|helper| helper.is_none())) {
@@ -19,8 +19,12 @@ impl Stub<'_> {
             self.number(param, &mut before, &mut writes)?;
         }
         let (op, safety) = (screaming(&call.name), super::PROMISES);
+        let check = call.check.as_ref().map_or(String::new(), |check| {
+            let args: Vec<_> = check.args.iter().map(|arg| self.helper_arg(arg)).collect();
+            format!("{}({})?;\n", helper_path(&check.name), args.join(", "))
+        });
         let inner = format!(
-            "let current = Guest::current_number()?;\n{before}Guest::post_numbers(wire::{op}, entry, |to| {{\nto.handle(current);\n{writes}}})\n"
+            "let current = Guest::current_number()?;\n{check}{before}Guest::post_numbers(wire::{op}, entry, |to| {{\nto.handle(current);\n{writes}}})\n"
         );
         Some(match before.is_empty() {
             true => format!("Guest::nothing(|| {{ {inner} }})\n"),
