@@ -10,9 +10,13 @@ use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
+use nix::unistd::write;
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -136,7 +140,10 @@ struct State {
 /// One message, or one look at the clock and at the simulator. The exit, if it is over.
 fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
     match simulation.messages.recv_timeout(SLICE) {
-        Ok(message) => return handle(message, simulation, state),
+        // The clock is looked at also while messages keep coming.
+        Ok(message) => {
+            return handle(message, simulation, state).or_else(|| overdue(simulation, state));
+        }
         // Cannot be: signals keep a sender.
         Err(RecvTimeoutError::Disconnected) => std::thread::sleep(SLICE),
         Err(RecvTimeoutError::Timeout) => {}
@@ -147,16 +154,20 @@ fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
     if state.exited_at.is_some_and(|at| at.elapsed() > SHUTDOWN) {
         return state.exit.take();
     }
-    simulation
-        .timeout
-        .filter(|&timeout| simulation.started.elapsed() > timeout && state.exit.is_none())
-        .map(|timeout| {
-            let text = format!(
-                "the run took longer than the {} s of --timeout",
-                timeout.as_secs_f64()
-            );
-            Exit::because(124, Origin::Timeout, text)
-        })
+    overdue(simulation, state)
+}
+
+/// The exit, if the run takes longer than it may.
+fn overdue(simulation: &Simulation<'_>, state: &State) -> Option<Exit> {
+    let timeout = simulation.timeout?;
+    let is_over = simulation.started.elapsed() > timeout && state.exit.is_none();
+    is_over.then(|| {
+        let text = format!(
+            "the run took longer than the {} s of --timeout",
+            timeout.as_secs_f64()
+        );
+        Exit::because(124, Origin::Timeout, text)
+    })
 }
 
 fn handle(message: Message, simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
@@ -181,7 +192,10 @@ fn event_arrived(event: Event, simulation: &Simulation<'_>, state: &mut State) -
         Event::Driver { .. } => progress.say("starting the program"),
         Event::Started { .. } => progress.clear(),
         Event::FirstCall { .. } => state.first_call = Some(Instant::now()),
-        Event::Console { stream, bytes } => return pass_on(stream, &bytes, progress),
+        Event::Console { stream, bytes } => {
+            progress.clear();
+            return pass_on(stream, &bytes, &|| overdue(simulation, state));
+        }
         Event::Exited { code, signal, .. } => state.ends(Exit::program(code, signal)),
         Event::Failed { code, reason } => {
             let origin = if code == 125 {
@@ -211,13 +225,39 @@ fn warn(text: &str, progress: &Progress) {
     let _ = writeln!(io::stderr(), "gil: {text}");
 }
 
-fn pass_on(stream: Stream, bytes: &[u8], progress: &Progress) -> Option<Exit> {
-    progress.clear();
-    let written = match stream {
-        Stream::Out => write_all(io::stdout().lock(), bytes),
-        Stream::Err => write_all(io::stderr().lock(), bytes),
+/// Writes what the program wrote. A reader that is slow, or does not read, holds it up,
+/// though not beyond the run's end.
+fn pass_on(stream: Stream, bytes: &[u8], overdue: &dyn Fn() -> Option<Exit>) -> Option<Exit> {
+    for piece in bytes.chunks(PIECE) {
+        if let Some(exit) = pass_on_piece(stream, piece, overdue) {
+            return Some(exit);
+        }
+    }
+    None
+}
+
+/// A pipe that has room takes so many bytes at once (Linux's `PIPE_BUF`).
+const PIECE: usize = 4096;
+
+fn pass_on_piece(
+    stream: Stream,
+    mut piece: &[u8],
+    overdue: &dyn Fn() -> Option<Exit>,
+) -> Option<Exit> {
+    let error = loop {
+        let written = match stream {
+            Stream::Out => write_some(io::stdout().as_fd(), piece),
+            Stream::Err => write_some(io::stderr().as_fd(), piece),
+        };
+        match written {
+            Ok(count) if count == piece.len() => return None,
+            Ok(count) => piece = &piece[count..],
+            Err(error) => break error,
+        }
+        if let Some(exit) = overdue() {
+            return Some(exit);
+        }
     };
-    let error = written.err()?;
     Some(match error.kind() {
         // As if the program itself had met the closed pipe.
         io::ErrorKind::BrokenPipe => Exit {
@@ -230,9 +270,19 @@ fn pass_on(stream: Stream, bytes: &[u8], progress: &Progress) -> Option<Exit> {
     })
 }
 
-fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
-    out.write_all(bytes)?;
-    out.flush()
+/// Writes as many bytes as it takes without waiting longer than [`SLICE`].
+fn write_some(out: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let slice = PollTimeout::try_from(SLICE).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut [PollFd::new(out, PollFlags::POLLOUT)], slice) {
+        Ok(0) | Err(Errno::EINTR) => return Ok(0),
+        Ok(_) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    match write(out, bytes) {
+        // Somebody else made it one that does not wait.
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        written => Ok(written?),
+    }
 }
 
 /// The simulator is gone: what it said last may still be on its way and counts;

@@ -34,7 +34,7 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
         if !cache.is_used(&place) {
             progress.say("fetching Debian's arm64 kernel");
             let sources = fetch(cache, &apt, progress)?;
-            cache.publish(&lock, &folder, |at| build(at, &place, &sources, progress))?;
+            cache.publish_files(&lock, &folder, |at| build(at, &place, &sources, progress))?;
         }
     }
     open(&place)
@@ -111,7 +111,7 @@ impl Modules {
                 progress.say("fetching the kernel's modules");
                 let apt = Apt::open(cache, &["arm64"], progress)?;
                 let package = one(&apt, format!("linux-image-{}", kernel.release))?;
-                cache.publish(&lock, &folder, |at| self.take(at, &package))?;
+                cache.publish_files(&lock, &folder, |at| self.take(at, &package))?;
             }
         }
         Ok(self.files(&place))

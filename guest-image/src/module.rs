@@ -61,7 +61,7 @@ pub fn ensure(
         let lock = cache.lock(progress)?;
         if !cache.is_used(&place) {
             progress.say("building the guest's driver");
-            cache.publish(&lock, &folder, |at| build(at, kernel, &sources, detect))?;
+            cache.publish_files(&lock, &folder, |at| build(at, kernel, &sources, detect))?;
         }
     }
     Ok(OwnModules {

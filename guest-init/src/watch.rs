@@ -9,7 +9,6 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, read};
 use signal_hook::SigId;
 use std::io::Read;
@@ -183,13 +182,12 @@ impl Watch {
     fn reap(&self, program: Pid) -> Option<Exited> {
         while matches!((&self.ended).read(&mut [0; 64]), Ok(1..)) {}
         let mut ended = None;
-        loop {
-            match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-                Ok(status) if status.pid() == Some(program) => ended = end_of(status).or(ended),
-                Ok(WaitStatus::StillAlive) | Err(_) => return ended,
-                Ok(_) => {}
+        while let Some((pid, status)) = next_child() {
+            if pid == program.as_raw() {
+                ended = end_of(status).or(ended);
             }
         }
+        ended
     }
 }
 
@@ -202,18 +200,24 @@ fn timeout(pause: Option<Duration>) -> PollTimeout {
     PollTimeout::try_from(millis as u64).unwrap_or(PollTimeout::MAX)
 }
 
-fn end_of(status: WaitStatus) -> Option<Exited> {
-    match status {
-        WaitStatus::Exited(_, code) => Some(Exited {
-            code: Some(code),
-            signal: None,
-        }),
-        WaitStatus::Signaled(_, signal, _) => Some(Exited {
-            code: None,
-            signal: Some(signal as i32),
-        }),
-        _ => None,
+/// A child that changed its state, and how, as `waitpid` has it: nix's knows no real-time
+/// signals, and takes in a child that ended by one before it says so.
+fn next_child() -> Option<(i32, i32)> {
+    let mut status = 0;
+    loop {
+        // SAFETY: the status lives as long as the call.
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+            pid @ 1.. => return Some((pid, status)),
+            -1 if Errno::last() == Errno::EINTR => {}
+            _ => return None,
+        }
     }
+}
+
+fn end_of(status: i32) -> Option<Exited> {
+    let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+    let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
+    (code.is_some() || signal.is_some()).then_some(Exited { code, signal })
 }
 
 /// The run is over when the program is: what it left behind would write for

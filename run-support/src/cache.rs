@@ -3,6 +3,7 @@
 //! prevents two `gil` from creating the same folder.
 
 pub mod contents;
+mod lengths;
 
 use crate::progress::Progress;
 use nix::errno::Errno;
@@ -260,6 +261,23 @@ impl Cache {
                 other => return other,
             }
         }
+    }
+
+    /// As [`publish`](Self::publish), for a folder of files that [`is_used`](Self::is_used)
+    /// is to check.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub fn publish_files<E: From<CacheError>>(
+        &self,
+        lock: &CacheLock,
+        name: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        self.publish(lock, name, |at| {
+            fill(at)?;
+            Ok(lengths::write(at)?)
+        })
     }
 
     /// Makes the folder `name` by `fill`, all or nothing, in the place of one that is

@@ -99,10 +99,17 @@ impl Folder {
 /// [`CacheError`] if it cannot be made.
 pub fn create() -> Result<Folder, CacheError> {
     let temp = std::env::temp_dir();
-    let is_short = temp.as_os_str().len() < 60 && !temp.to_string_lossy().contains(',');
-    let base = if is_short { temp } else { "/tmp".into() };
+    let base = if is_plain(&temp) { temp } else { "/tmp".into() };
     discard_left(&base);
     create_in(&base)
+}
+
+/// Whether a socket's address has room for it, and QEMU's options and their command lines
+/// take it as it is.
+fn is_plain(path: &Path) -> bool {
+    let is_taken = |c: char| c.is_ascii_alphanumeric() || "/._-+@~".contains(c);
+    let path = path.to_str().filter(|path| path.len() < 60);
+    path.is_some_and(|path| path.chars().all(is_taken))
 }
 
 fn create_in(base: &Path) -> Result<Folder, CacheError> {

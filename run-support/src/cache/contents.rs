@@ -2,7 +2,7 @@
 //! it last. What is used stays; of the rest, what was used longest ago goes when the cache
 //! grows beyond its limit.
 
-use super::{At, Cache, CacheError, CacheLock, UNFINISHED};
+use super::{At, Cache, CacheError, CacheLock, UNFINISHED, lengths};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
@@ -64,10 +64,15 @@ pub struct Entry {
 }
 
 impl Cache {
-    /// Whether this folder of the cache is there. If so it is used now, and stays until
-    /// this process ends.
+    /// Whether this folder of the cache is there, with the files that [`publish_files`] put
+    /// there as long as they were. If so it is used now, and stays until this process ends.
+    ///
+    /// [`publish_files`]: Self::publish_files
     pub fn is_used(&self, place: &Path) -> bool {
         File::open(place).is_ok_and(|folder| {
+            if !lengths::are_right(place) {
+                return false;
+            }
             let _ = folder.set_modified(SystemTime::now());
             hold(folder, place)
         })

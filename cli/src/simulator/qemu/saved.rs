@@ -39,6 +39,13 @@ pub enum SaveError {
         .0.display()
     )]
     Full(PathBuf),
+    /// The guest's kernel does not come to its end.
+    #[error(
+        "the guest did not boot within {} s: if its kernel in the cache is damaged, \
+         `gil cache prune --keep 0` removes it; `gil run --boot` boots without a limit",
+        BOOTS_WITHIN.as_secs()
+    )]
+    Slow,
     /// QEMU says why it could not save the guest.
     #[error("QEMU could not save the guest: {0}")]
     Failed(String),
@@ -59,6 +66,8 @@ const STATE_BYTES: u64 = 64 << 20;
 /// What a booted guest has written of its RAM, generously: the kernel, the
 /// initramfs, and their own memory.
 const RAM_BYTES: u64 = 256 << 20;
+/// How long a boot may take. It takes two seconds.
+const BOOTS_WITHIN: Duration = Duration::from_secs(120);
 /// How often QEMU is asked whether it is done.
 const SLICE: Duration = Duration::from_millis(5);
 
@@ -162,9 +171,15 @@ fn last_line(said: &str) -> String {
 }
 
 fn save_booted(process: &mut Owned, at: &Path, to: &Path) -> Result<(), SaveError> {
-    let mut qmp = Qmp::connect(&at.join(file::QMP), || process.ended().is_none())?;
+    let is_there = || process.ended().is_none();
+    let mut qmp = Qmp::connect_within(BOOTS_WITHIN, &at.join(file::QMP), is_there)?;
     if qmp.execute("query-status", json!({}))?["running"] == true {
-        qmp.wait_for("STOP")?;
+        qmp.wait_for("STOP").map_err(|error| match error {
+            QmpError::Connection(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                SaveError::Slow
+            }
+            error => error.into(),
+        })?;
     }
     leave_ram(&mut qmp)?;
     let uri = format!("file:{}", to.join(STATE).display());

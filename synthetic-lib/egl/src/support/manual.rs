@@ -340,13 +340,16 @@ impl Manual for Guest {
     }
 
     /// It is about windows; pbuffers have none.
-    unsafe fn eglSwapInterval(_: u64, dpy: EGLDisplay, _interval: EGLint) -> EGLBoolean {
+    unsafe fn eglSwapInterval(_: u64, dpy: EGLDisplay, interval: EGLint) -> EGLBoolean {
         Self::returned(|| {
             display_of(dpy)?;
-            let context = current::context().ok_or(EGL_BAD_CONTEXT)?;
-            current::draw()
-                .map(|_| drop(context))
-                .ok_or(EGL_BAD_SURFACE)
+            current::context().ok_or(EGL_BAD_CONTEXT)?;
+            let surface = current::draw().ok_or(EGL_BAD_SURFACE)?;
+            if let Some(window) = window::of(&surface) {
+                // Configurations have intervals from 0 to 1.
+                window.native.set_paced(interval > 0);
+            }
+            Ok(())
         })
     }
 

@@ -53,6 +53,9 @@ pub trait Native: std::fmt::Debug + Send + Sync {
     /// A buffer was not drawn to.
     fn cancel(&self, buffer: usize);
 
+    /// Whether a frame waits until what shows the window wants one.
+    fn set_paced(&self, _is_paced: bool) {}
+
     /// The window's new size, from which on its buffers have it; none if it has not changed.
     fn resized(&self) -> Option<(u32, u32)> {
         None

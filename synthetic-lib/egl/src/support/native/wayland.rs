@@ -13,6 +13,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use wayland_backend::client::{Backend, ObjectId};
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
@@ -159,6 +161,8 @@ struct Window {
     identity: usize,
     surface: wl_surface::WlSurface,
     format: Format,
+    /// Whether a frame waits for [`Events::is_early`].
+    is_paced: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -186,6 +190,7 @@ impl Window {
             identity: native,
             surface,
             format,
+            is_paced: AtomicBool::new(true),
             state: Mutex::new(State {
                 size,
                 pictures: Default::default(),
@@ -252,7 +257,7 @@ impl Native for Window {
         let free = loop {
             let free = events.is_read.iter().take(3).position(|is_read| !is_read);
             match free {
-                Some(free) if !events.is_early => break free,
+                Some(free) if !(events.is_early && self.is_paced.load(Relaxed)) => break free,
                 _ => queue.blocking_dispatch(events).map_err(lost)?,
             };
         };
@@ -282,15 +287,21 @@ impl Native for Window {
         let picture = state.pictures[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
         self.surface.attach(Some(&picture.buffer), 0, 0);
         self.surface.damage(0, 0, i32::MAX, i32::MAX);
-        self.surface.frame(&state.queue.handle(), ());
+        // One that is on its way already is enough: of a hidden window none may come.
+        if !std::mem::replace(&mut state.events.is_early, true) {
+            self.surface.frame(&state.queue.handle(), ());
+        }
         self.surface.commit();
         state.events.is_read[buffer] = true;
-        state.events.is_early = true;
         let sent = self.server.connection.flush();
         sent.map_err(|_| EGL_BAD_NATIVE_WINDOW)
     }
 
     fn cancel(&self, _: usize) {}
+
+    fn set_paced(&self, is_paced: bool) {
+        self.is_paced.store(is_paced, Relaxed);
+    }
 
     fn resized(&self) -> Option<(u32, u32)> {
         let mut state = self.state();
