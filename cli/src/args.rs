@@ -142,7 +142,7 @@ pub struct RunArgs {
     /// reaches.
     #[arg(long, value_name = "host:PORT[,PORT]…|outside")]
     pub net: Option<Network>,
-    /// The simulator; QEMU if it is not said.
+    /// The simulator (default: qemu).
     #[arg(long, value_enum, value_name = "SIMULATOR")]
     pub sim: Option<Sim>,
     /// Use this board: tcp://HOST:PORT, unix:PATH, or replay:FILE to answer
@@ -223,9 +223,9 @@ pub struct RunArgs {
     /// Lines at most for each watched function; calls beyond are counted.
     #[arg(long, value_name = "LINES", default_value_t = WATCH_LIMIT)]
     pub watch_limit: u64,
-    /// When the durations of GPU operations are learnt: as simulated time
-    /// reaches them, while the board works on; or each before its call
-    /// returns.
+    /// When the durations of GPU operations are known: `async`, calls return at
+    /// once, and simulated time waits for a duration where it is needed; `strict`,
+    /// each call waits for it.
     #[arg(long, value_enum, default_value_t = Time::Async)]
     pub time: Time,
     /// When the board waits until what OpenGL ES drew is done: where the

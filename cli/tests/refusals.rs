@@ -759,8 +759,12 @@ fn ctrl_c_ends_a_run_whatever_becomes_of_its_tools() {
         command
             .env("GIL_CACHE", bench.path("cache"))
             .env("PATH", &path);
-        let said = bench.refuses(&mut command, 130, &["ended by 2 (SIGINT)"]);
-        assert_eq!(said, "gil: ended by 2 (SIGINT)\n");
+        let said = bench.refuses(
+            &mut command,
+            130,
+            &["the run was ended by signal 2 (SIGINT)"],
+        );
+        assert_eq!(said, "gil: the run was ended by signal 2 (SIGINT)\n");
     }
 }
 

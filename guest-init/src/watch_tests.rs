@@ -160,6 +160,9 @@ fn large_output_arrives_whole_in_bounded_chunks() {
 fn a_signal_is_reported() {
     let ended = shell("kill -SEGV $$").exited.unwrap();
     assert_eq!((ended.code, ended.signal), (None, Some(libc::SIGSEGV)));
+    // One of those without a name.
+    let ended = shell("kill -40 $$").exited.unwrap();
+    assert_eq!((ended.code, ended.signal), (None, Some(40)));
 }
 
 #[test]

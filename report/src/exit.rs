@@ -74,7 +74,7 @@ impl Exit {
         Self::because(
             code,
             Origin::User,
-            format!("ended by {}", signal_name(signal)),
+            format!("the run was ended by signal {}", signal_name(signal)),
         )
     }
 }

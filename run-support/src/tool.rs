@@ -83,7 +83,7 @@ pub fn run(
     Err(ToolError::Failed {
         tool,
         purpose,
-        detail: last_lines(&stderr, 6),
+        detail: last_words(&stderr, 6),
     })
 }
 
@@ -98,14 +98,19 @@ fn says_disk_is_full(stderr: &str) -> bool {
     .any(|text| stderr.contains(text))
 }
 
-/// The last `count` lines that say something, in one line.
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<_> = text
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
-    lines[lines.len().saturating_sub(count)..].join(" | ")
+/// The last `count` lines that say something, and the first error of apt's before them, in
+/// one line.
+fn last_words(text: &str, count: usize) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<_> = lines.collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(count));
+    let first = before.iter().find(|line| line.starts_with("E: "));
+    first
+        .into_iter()
+        .chain(last)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" | ")
 }
 
 #[cfg(test)]

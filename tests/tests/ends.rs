@@ -136,6 +136,19 @@ fn a_run_that_takes_too_long_gives_124() {
 }
 
 #[test]
+fn a_program_that_writes_for_ever_takes_no_longer() {
+    let watched = Watched::new();
+    let mut command = watched.gil(&["--timeout", "3", "yes"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("gil starts");
+    // Nobody reads.
+    let unread = child.stdout.take();
+    let run = watched.finish(child);
+    assert_eq!(run.code, Some(124), "{run:#?}");
+    drop(unread);
+    watched.no_process_is_left();
+}
+
+#[test]
 fn a_reader_that_goes_ends_the_run_as_a_closed_pipe_does() {
     let watched = Watched::new();
     let mut child = watched.gil(&["yes"]).spawn().expect("gil starts");

@@ -86,10 +86,13 @@ fn kmscube_draws_to_imported_buffers() {
     is_a_cube(&["--surfaceless"]);
 }
 
-/// A script of the tests in a guest with a display and these packages; what it shows in the
+/// A script of the examples in a guest with a display and these packages; what it shows in the
 /// end, and what it printed.
 fn scripted(script: &str, packages: &[&str]) -> (Picture, Finished) {
-    let file = format!("{}/guest/{script}:/root/", env!("CARGO_MANIFEST_DIR"));
+    let file = format!(
+        "{}/../examples/desktops/{script}:/root/",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let place = format!("/root/{script}");
     let packages = packages.iter().flat_map(|package| ["--pkg", package]);
     let end = ["--file", &file, "--", "sh", &place];

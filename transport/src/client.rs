@@ -91,7 +91,7 @@ fn advice(error: &io::Error) -> &'static str {
     // The resolver's errors have no code of the system's.
     match error.raw_os_error() {
         None if error.kind() != io::ErrorKind::TimedOut => "check the address",
-        _ => "is gil-board running there?",
+        _ => "is an agent (`gil board` or `gil-board`) running there?",
     }
 }
 

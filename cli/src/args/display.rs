@@ -25,7 +25,7 @@ pub struct DisplayOptions {
     /// open while the program runs.
     #[arg(long, group = "shown")]
     pub display: bool,
-    /// The display's size in pixels; 1280x800 if it is not said.
+    /// The display's size in pixels (default: 1280x800).
     #[arg(long, value_name = "WxH", requires = "shown")]
     pub screen_size: Option<Size>,
 }

@@ -51,7 +51,11 @@ const SOURCES: [(&str, &str, &[&str]); 4] = [
         &[".c", ".h", ".S", "Makefile", "Kbuild"],
     ),
     ("gem5-patches/configs", "lib/gil/gem5", &[".py"]),
-    ("examples", "share/gil/examples", &[".c", ".h", ".md"]),
+    (
+        "examples",
+        "share/gil/examples",
+        &[".c", ".h", ".md", ".sh"],
+    ),
     ("docs", "share/doc/gil", &[".md", ".svg", ".png"]),
 ];
 /// A folder in them that is not packed.
@@ -66,7 +70,7 @@ const TEXTS: [(&str, &str); 6] = [
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
 ];
 /// Where links in pages lead: in the sources, in the package.
-const LINKS: [(&str, &str); 7] = [
+const LINKS: [(&str, &str); 10] = [
     ("](../README.md", "](README.md"),
     ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
     ("](../CHANGELOG.md", "](CHANGELOG.md"),
@@ -74,6 +78,10 @@ const LINKS: [(&str, &str); 7] = [
     // Of pages that lie beside the folder there, and in it here.
     ("](examples/", "](../../gil/examples/"),
     ("](docs/", "]("),
+    // What is called otherwise there.
+    ("scripts/guest-c++", "gil-guest-cc --c++"),
+    ("scripts/guest-cc", "gil-guest-cc"),
+    (" examples/", " /usr/share/gil/examples/"),
     ("](../docs/", "](../../doc/gil/"),
 ];
 /// Compiles programs for the guest.

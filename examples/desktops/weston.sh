@@ -4,13 +4,21 @@
 # by itself; they are there still when this ends.
 export XDG_RUNTIME_DIR=/tmp/weston WAYLAND_DISPLAY=wayland-gil
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-weston --backend=drm-backend.so --socket="$WAYLAND_DISPLAY" --tty=1 --idle-time=0 \
-	--continue-without-input >"$XDG_RUNTIME_DIR"/log 2>&1 &
+# Before weston 11, it takes a terminal by itself.
+if weston --help | grep -q -e --tty; then
+	tty=--tty=1
+fi
+weston --backend=drm-backend.so --socket="$WAYLAND_DISPLAY" --idle-time=0 \
+	--continue-without-input ${tty:+"$tty"} >"$XDG_RUNTIME_DIR"/log 2>&1 &
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	[ -S "$XDG_RUNTIME_DIR/$WAYLAND_DISPLAY" ] && break
 	sleep 0.2
 done
-grep -m 1 'GL renderer' "$XDG_RUNTIME_DIR"/log || cat "$XDG_RUNTIME_DIR"/log
+if ! [ -S "$XDG_RUNTIME_DIR/$WAYLAND_DISPLAY" ]; then
+	cat "$XDG_RUNTIME_DIR"/log >&2
+	exit 1
+fi
+grep -m 1 'GL renderer' "$XDG_RUNTIME_DIR"/log
 weston-simple-egl &
 weston-simple-shm &
 sleep 3

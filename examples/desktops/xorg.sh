@@ -18,7 +18,10 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	[ -S /tmp/.X11-unix/X1 ] && break
 	sleep 0.2
 done
-[ -S /tmp/.X11-unix/X1 ] || cat /tmp/xorg.log
+if ! [ -S /tmp/.X11-unix/X1 ]; then
+	cat /tmp/xorg.log >&2
+	exit 1
+fi
 export DISPLAY=:1
 es2gears_x11 &
 sleep 1
