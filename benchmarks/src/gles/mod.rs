@@ -1,8 +1,10 @@
 //! Programs that draw: the examples and a large scene, in the guest against natively on
-//! the same EGL, and what batched calls cost in the guest.
+//! the same EGL; a cube on the guest's display, against Mesa's renderer in the guest; and
+//! what batched calls cost in the guest.
 
 mod cost;
 mod examples;
+mod kmscube;
 mod screen;
 
 use crate::bench::Bench;
@@ -25,6 +27,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
     let mut lines = cost::measure(bench)?;
     lines.extend(examples::measure(bench)?);
     lines.extend(screen::measure(bench)?);
+    lines.extend(kmscube::measure(bench)?);
     Ok(lines)
 }
 
