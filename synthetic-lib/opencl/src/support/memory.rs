@@ -176,13 +176,13 @@ impl Memory {
         self.mappings().push(mapping);
     }
 
-    /// The parts mapped for writing that overlap with this one.
+    /// The parts mapped for writing that overlap with this one, each once.
     pub(super) fn written_in(&self, place: &Place) -> Vec<Mapping> {
         let mappings = self.mappings();
         let written = mappings
             .iter()
             .filter(|m| m.writes && m.place.overlaps(place));
-        written.copied().collect()
+        each_once(written)
     }
 
     fn mappings(&self) -> MutexGuard<'_, Vec<Mapping>> {
@@ -190,8 +190,8 @@ impl Memory {
     }
 
     /// Takes a mapping at `address` out, one for reading first: of several, no
-    /// unmapping says which it means. Gives those for writing that are left
-    /// there, too.
+    /// unmapping says which it means. Gives the parts for writing that are left
+    /// there, each once, too.
     pub(super) fn unmap(&self, address: usize) -> Option<(Mapping, Vec<Mapping>)> {
         let mut mappings = self.mappings();
         let reading = mappings
@@ -201,7 +201,7 @@ impl Memory {
         let at = reading.or_else(any)?;
         let taken = mappings.remove(at);
         let left = mappings.iter().filter(|m| m.address == address && m.writes);
-        Some((taken, left.copied().collect()))
+        Some((taken, each_once(left)))
     }
 
     /// Whether the host may map any part of it so.
@@ -320,6 +320,17 @@ pub(super) fn base(buffer: &Object) -> CallResult<usize> {
     Ok(memory.shadow.get_or_init(|| shadow).address)
 }
 
+/// Programs map the same part many times: its bytes travel once.
+fn each_once<'a>(mappings: impl Iterator<Item = &'a Mapping>) -> Vec<Mapping> {
+    let mut found: Vec<Mapping> = Vec::new();
+    for mapping in mappings {
+        if !found.iter().any(|one| one.place == mapping.place) {
+            found.push(*mapping);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,6 +362,7 @@ mod tests {
             place,
             writes,
         };
+        memory.map(mapping(bytes(10, 10), true));
         memory.map(mapping(bytes(10, 10), true));
         memory.map(mapping(bytes(15, 10), false));
         assert_eq!(memory.written_in(&bytes(0, 10)), []);
