@@ -12,16 +12,18 @@ use gil_run_support::folder::file;
 use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_shared_folders::{Access, Folder, confine};
+use nix::fcntl::{Flock, FlockArg};
 use places::PlaceError;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// How the names of folders begin in which outputs arrive.
@@ -138,6 +140,8 @@ struct Arriving {
     /// The folder, and the one above both.
     from: Held,
     above: Held,
+    /// Of the folder: those without one are of runs that were killed.
+    _lock: Flock<File>,
 }
 
 impl Arriving {
@@ -150,15 +154,18 @@ impl Arriving {
         let target = out.target().map_err(failed)?;
         let path = target.parent().unwrap_or(Path::new("/"));
         let above = Held::open(path).map_err(failed)?;
+        discard_left(&above);
         let folder = tempfile::Builder::new().prefix(ARRIVING).tempdir_in(path);
         let folder = folder.map_err(failed)?;
         let from = Held::open(folder.path()).map_err(failed)?;
+        let lock = lock(folder.path()).map_err(failed)?;
         match folder.path().to_str() {
             Some(_) => Ok(Self {
                 folder,
                 target,
                 from,
                 above,
+                _lock: lock,
             }),
             None => Err(ShareError::NotText(folder.path().into())),
         }
@@ -176,6 +183,40 @@ impl Arriving {
             path: self.target.clone(),
             source,
         })
+    }
+}
+
+/// Locks a folder; fails if a run has it. A link is not followed.
+fn lock(folder: &Path) -> io::Result<Flock<File>> {
+    let mut options = File::options();
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let open = options.read(true).custom_flags(flags).open(folder)?;
+    Flock::lock(open, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno.into())
+}
+
+/// How old a folder without a lock is that no run is about to lock.
+const FORSAKEN: Duration = Duration::from_secs(60);
+
+/// Removes what killed runs of this user left beside an output's place.
+fn discard_left(above: &Held) {
+    let entries = fs::read_dir(above.at(".")).into_iter().flatten().flatten();
+    for entry in entries {
+        let is_outputs = entry
+            .file_name()
+            .as_bytes()
+            .starts_with(ARRIVING.as_bytes());
+        let Some(Ok(lock)) = is_outputs.then(|| lock(&entry.path())) else {
+            continue;
+        };
+        let is_old = lock.metadata().is_ok_and(|data| {
+            let age = data.modified().ok().and_then(|at| at.elapsed().ok());
+            data.uid() == nix::unistd::geteuid().as_raw() && age.is_some_and(|it| it > FORSAKEN)
+        });
+        if is_old {
+            let within = format!("/proc/self/fd/{}/.", lock.as_raw_fd());
+            let _ = flatten(Path::new(&within));
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -351,6 +392,32 @@ mod tests {
     use nix::fcntl::OFlag;
     use nix::sys::stat::{Mode, mkdirat};
     use std::os::unix::fs::symlink;
+    use std::time::SystemTime;
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_by_the_next() {
+        let work = tempfile::tempdir().unwrap();
+        let made = |name: &str, age: u64| {
+            let folder = work.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(WHOLE), "result").unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            File::open(&folder).unwrap().set_modified(then).unwrap();
+            folder
+        };
+        let left = made(".gil-out-left", 61);
+        let kept = [
+            made(".gil-out-new", 0),
+            made("else", 61),
+            made(".gil-out-used", 61),
+        ];
+        let _used = lock(&kept[2]).unwrap();
+        let text = format!("/root/result:{}", work.path().display());
+        let arriving = Arriving::new(&text.parse().unwrap()).unwrap();
+        assert!(!left.exists());
+        assert!(kept.iter().all(|folder| folder.join(WHOLE).exists()));
+        assert!(arriving.folder.path().exists());
+    }
 
     #[test]
     fn an_output_arrives_in_its_folder_wherever_a_guest_moves_it() {

@@ -18,7 +18,7 @@ pub enum ProgramError {
     NoFile(String),
     /// No such program in the guest.
     #[error(
-        "there is no program {0} in the guest: add the Debian package that has it with --pkg, or give the path of a local arm64 or armhf program"
+        "there is no program {0} in the guest: add the Debian package that has it, as in --pkg clinfo, or give the path of a local arm64 or armhf program"
     )]
     NotInGuest(String),
     /// An empty argument in its place.

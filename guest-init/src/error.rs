@@ -124,7 +124,9 @@ pub enum Error {
         interpreter: String,
     },
     /// The working folder is not there.
-    #[error("the working folder {0} is not in the guest: name one that is")]
+    #[error(
+        "the working folder {0} is not in the guest: name one that is, or share yours, as in --share .:{0}"
+    )]
     Folder(PathBuf),
     /// A folder of the host cannot be mounted, or does not take what was written.
     #[error(
