@@ -223,9 +223,10 @@ fn take_image(at: &Path, sources: &Sources) -> Result<(), AptError> {
 /// Puts the files of a package whose paths are like these patterns into a
 /// folder, without the folders they lie in.
 fn take(at: &Path, package: &Path, patterns: &[String]) -> Result<(), AptError> {
-    let script = "set -o pipefail; deb=$1; at=$2; shift 2; \
-                  dpkg-deb --fsys-tarfile \"$deb\" | \
-                  tar -x -C \"$at\" --wildcards --transform='s|.*/||' \"$@\"";
+    // tar is the process that ends with us, and dpkg-deb ends with it.
+    let script = "deb=$1; at=$2; shift 2; \
+                  exec tar -x -C \"$at\" --wildcards --transform='s|.*/||' \"$@\" \
+                  < <(dpkg-deb --fsys-tarfile \"$deb\")";
     let mut command = Command::new("bash");
     command.args(["-c", script, "bash"]);
     command.arg(package).arg(at).args(patterns);
