@@ -1,12 +1,14 @@
 //! Debian's stock arm64 kernel, and the files needed to build a module for it.
 
 use crate::apt::{self, Apt, AptError};
+use crate::arch::Arch;
 use crate::unpacked;
 use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::progress::Progress;
 use gil_run_support::tool;
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -305,14 +307,28 @@ pub fn kbuild(kernel: &Kernel, source: &Path) -> Command {
     command
 }
 
-/// The cross compiler's version: another one makes another module.
+/// Which cross compiler this machine has: another one makes another module. It is not
+/// started for that, which would take each run some milliseconds.
 ///
 /// # Errors
-/// [`tool::ToolError`] if there is none.
-pub fn compiler() -> Result<Vec<u8>, tool::ToolError> {
-    let mut command = Command::new("aarch64-linux-gnu-gcc");
-    command.arg("-dumpfullversion");
-    tool::run(&mut command, "asking for its version", Path::new("/"))
+/// [`ToolError::Missing`](tool::ToolError::Missing) if there is none.
+pub fn compiler() -> Result<String, tool::ToolError> {
+    let name = Arch::Arm64.compiler();
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let identity = |path: PathBuf| {
+        // Debian's is a link, which says the version.
+        let file = fs::canonicalize(path).ok()?;
+        let data = fs::metadata(&file).ok()?;
+        Some(format!(
+            "{} {} {}",
+            file.display(),
+            data.len(),
+            data.mtime()
+        ))
+    };
+    let found = paths.find_map(identity);
+    found.ok_or_else(|| tool::ToolError::Missing { tool: name.into() })
 }
 
 #[cfg(test)]

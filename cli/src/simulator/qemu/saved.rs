@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -54,7 +54,7 @@ pub enum SaveError {
 /// The cache's folder of them.
 const FOLDER: &str = "saved-guests";
 /// Changed where what is saved changes without its machine.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Files of a saved guest.
 const RAM: &str = "ram";
 const STATE: &str = "state";
@@ -143,9 +143,7 @@ fn save(machine: &Machine, key: &str, at: &Path, to: &Path) -> Result<(), SaveEr
     let _ = fs::remove_file(at.join(file::QMP));
     let _ = fs::remove_file(at.join(file::TABLE));
     saved?;
-    let sums = sums(to, key).at(to)?;
-    fs::write(to.join(SUMS), sums).at(to)?;
-    Ok(())
+    Ok(write_sums(to, key).at(to)?)
 }
 
 fn boot_and_save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveError> {
@@ -204,8 +202,43 @@ fn save_booted(process: &mut Owned, at: &Path, to: &Path) -> Result<(), SaveErro
 
 /// Whether it is there, as it was written, and that of this key.
 fn is_whole(place: &Path, key: &str) -> bool {
-    let written = fs::read_to_string(place.join(SUMS));
-    written.is_ok_and(|written| sums(place, key).is_ok_and(|sums| sums == written))
+    let Ok(written) = fs::read_to_string(place.join(SUMS)) else {
+        return false;
+    };
+    let Some((written, stamps_then)) = written.split_once(BEHIND_SUMS) else {
+        return false;
+    };
+    // Files that nobody wrote to since are not read: it takes longer than all else here.
+    let is_untouched = stamps(place).is_ok_and(|stamps| stamps == stamps_then);
+    match written.split_once('\n') {
+        Some((of, _)) if of == key && is_untouched => true,
+        _ => sums(place, key).is_ok_and(|sums| sums == written),
+    }
+}
+
+/// Writes what it is, and its files.
+fn write_sums(place: &Path, key: &str) -> io::Result<()> {
+    let sums = sums(place, key)?;
+    // The clock of files ticks: a change from now on has another time than the last one.
+    std::thread::sleep(TICKS);
+    let text = format!("{sums}{BEHIND_SUMS}{}", stamps(place)?);
+    fs::write(place.join(SUMS), text)
+}
+
+/// Longer than a tick of any Linux.
+const TICKS: Duration = Duration::from_millis(20);
+/// Between the sums and the stamps.
+const BEHIND_SUMS: &str = "untouched:\n";
+
+/// Which files it has, how long they are, and when each was changed last, which no
+/// program can set.
+fn stamps(place: &Path) -> io::Result<String> {
+    let stamp = |name| {
+        let data = fs::metadata(place.join(name))?;
+        let at = (data.ctime(), data.ctime_nsec());
+        io::Result::Ok(format!("{name} {} {} {at:?}\n", data.ino(), data.len()))
+    };
+    [RAM, STATE].into_iter().map(stamp).collect()
 }
 
 /// What it is, lengths and checksums of its files.
@@ -293,7 +326,7 @@ mod tests {
         ram.write_all_at(&[1; 5000], 1 << 20).unwrap();
         ram.write_all_at(&[2; 10], 1 << 29).unwrap();
         fs::write(at.join(STATE), [3; 1000]).unwrap();
-        fs::write(at.join(SUMS), sums(at, KEY).unwrap()).unwrap();
+        write_sums(at, KEY).unwrap();
     }
 
     #[test]
