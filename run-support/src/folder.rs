@@ -107,7 +107,7 @@ pub fn create() -> Result<Folder, CacheError> {
 /// Whether a socket's address has room for it, and QEMU's options and their command lines
 /// take it as it is.
 fn is_plain(path: &Path) -> bool {
-    let is_taken = |c: char| c.is_ascii_alphanumeric() || "/._-+@~".contains(c);
+    let is_taken = |c: char| c.is_ascii_alphanumeric() || "/._-+=@~".contains(c);
     let path = path.to_str().filter(|path| path.len() < 60);
     path.is_some_and(|path| path.chars().all(is_taken))
 }
