@@ -10,7 +10,7 @@ use gil_wire::Op;
 use gil_wire::call::{Handle, InData, OutData, OutRoom, Packed, Property, pack};
 use gil_wire::generated::egl::{self, GilImageOfArgs, GilMakeImageArgs, GilPresentArgs};
 use gil_wire::generated::gles::{self, GilClientArrayArgs, Pixels};
-use gil_wire::message::CallStatus;
+use gil_wire::message::{CallStatus, Reply, Request};
 use serde::{Deserialize, Serialize};
 
 const INVALID_ENUM: u32 = 0x500;
@@ -592,4 +592,21 @@ fn names_have_as_many_values_as_the_driver_writes() {
     let got: gles::GlGetTexParameterivReply = gpu.ask(gles::GL_GET_TEX_PARAMETERIV, (name, true));
     assert_eq!(got.params.len(), 16);
     assert!(!is_known || got.params[..4] == swizzle, "{got:?}");
+}
+
+#[test]
+fn a_session_that_draws_says_why_it_is_in_no_checkpoint() {
+    let Some(mut gpu) = Gpu::start(2) else { return };
+    gpu.client.send(&Request::Survey, &[]);
+    let survey = gpu
+        .client
+        .receive(|reply: Reply<'_>, _: &[u8]| match reply {
+            Reply::Survey(survey) => survey,
+            other => panic!("{other:?}"),
+        });
+    let obstacles = survey.unwrap().obstacles;
+    assert!(
+        obstacles[0].contains("before its first call of EGL"),
+        "{obstacles:?}"
+    );
 }

@@ -5,7 +5,6 @@
 
 #include <linux/sync_file.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 static int session;
@@ -23,29 +22,6 @@ static int signals(int fd, int within_ms)
 	struct pollfd one = { .fd = fd, .events = POLLIN };
 
 	return poll(&one, 1, within_ms) == 1 && (one.revents & POLLIN);
-}
-
-/* How many use the module. */
-static long users(void)
-{
-	FILE *modules = fopen("/proc/modules", "r");
-	char line[256];
-	long count = -1;
-
-	while (modules && fgets(line, sizeof(line), modules))
-		if (sscanf(line, "gil %*u %ld", &count) == 1)
-			break;
-	if (modules)
-		fclose(modules);
-	return count;
-}
-
-/* Waits until so many use it: what is closed is given up a little later. */
-static int users_become(long wanted)
-{
-	for (int i = 0; i < 500 && users() != wanted; i++)
-		usleep(1000);
-	return users() == wanted;
 }
 
 static void at_its_deadline(void)
@@ -133,41 +109,41 @@ static uint64_t far_away(void)
 /* Closed before they signal, in this process or with another. */
 static void closed_early(void)
 {
-	long before = users();
+	long before = users_of("gil");
 	int status = -1, fence;
 	pid_t child;
 
 	for (int i = 0; i < 100; i++)
 		close(fence_at(i % 2 ? far_away() : now_ns() + i * 10 * US));
-	CHECK(users_become(before));
+	CHECK(users_become("gil", before));
 	fence = fence_at(far_away());
-	CHECK(users() == before + 1);
+	CHECK(users_of("gil") == before + 1);
 	child = fork();
 	if (!child) {
 		pause();
 		_exit(0);
 	}
 	close(fence);
-	CHECK(users() > before);
+	CHECK(users_of("gil") > before);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	CHECK(WIFSIGNALED(status) && users_become(before));
+	CHECK(WIFSIGNALED(status) && users_become("gil", before));
 }
 
 /* A fence outlives its session. */
 static void without_a_session(void)
 {
-	long before = users();
+	long before = users_of("gil");
 	uint64_t deadline = now_ns() + 10 * MS;
 	int fence = fence_at(deadline);
 
-	CHECK(users() == before + 1);
+	CHECK(users_of("gil") == before + 1);
 	close(session);
-	CHECK(users_become(before));
+	CHECK(users_become("gil", before));
 	CHECK(!signals(fence, 0));
 	CHECK(signals(fence, 1000) && now_ns() >= deadline);
 	close(fence);
-	CHECK(users_become(before - 1));
+	CHECK(users_become("gil", before - 1));
 	session = open_session();
 }
 

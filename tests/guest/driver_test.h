@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gil.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,29 @@ static inline uint64_t clock_ns(clockid_t clock)
 static inline uint64_t now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* How many use a module of the kernel. */
+static inline long users_of(const char *module)
+{
+	FILE *modules = fopen("/proc/modules", "r");
+	char line[256], name[64];
+	long one, count = -1;
+
+	while (modules && count < 0 && fgets(line, sizeof(line), modules))
+		if (sscanf(line, "%63s %*u %ld", name, &one) == 2 && !strcmp(name, module))
+			count = one;
+	if (modules)
+		fclose(modules);
+	return count;
+}
+
+/* Waits until so many use it: what is closed is given up a little later. */
+static inline int users_become(const char *module, long wanted)
+{
+	for (int i = 0; i < 500 && users_of(module) != wanted; i++)
+		usleep(1000);
+	return users_of(module) == wanted;
 }
 
 /* A session of its own. */

@@ -208,6 +208,40 @@ static void state_stays(EGLDisplay display, EGLSurface surface, struct gbm_surfa
 	says(glGetError() == GL_NO_ERROR, "no error comes of it");
 }
 
+/* What the program took away while its surface was current is drawn to no more, and the
+ * next window of the same device is as good as any. */
+static void destroyed_under(EGLDisplay display, EGLConfig config, struct gbm_device *device,
+			    EGLContext context)
+{
+	struct gbm_surface *window = gbm.surface_create(device, WIDTH, HEIGHT, XRGB8888,
+							USE_SCANOUT | USE_RENDERING);
+	EGLSurface surface =
+		eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
+	int shown = 0;
+
+	says(surface && eglMakeCurrent(display, surface, surface, context),
+	     "a second window has a surface");
+	quarters(WIDTH, HEIGHT);
+	eglSwapBuffers(display, surface);
+	gbm.surface_destroy(window);
+	while (shown < 8 && eglSwapBuffers(display, surface))
+		quarters(WIDTH, HEIGHT), shown++;
+	says(shown < 8 && eglGetError() != EGL_SUCCESS,
+	     "a surface whose window is gone has an error");
+	says(eglMakeCurrent(display, NULL, NULL, NULL) && eglDestroySurface(display, surface),
+	     "it can be destroyed");
+	window = gbm.surface_create(device, WIDTH, HEIGHT, XRGB8888, USE_SCANOUT | USE_RENDERING);
+	surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
+	eglMakeCurrent(display, surface, surface, context);
+	quarters(WIDTH, HEIGHT);
+	says(eglSwapBuffers(display, surface) &&
+		     pixel(gbm.surface_lock_front_buffer(window), 0, 0) == 0xff0000,
+	     "the next window is drawn to");
+	eglMakeCurrent(display, NULL, NULL, NULL);
+	eglDestroySurface(display, surface);
+	gbm.surface_destroy(window);
+}
+
 static void mistakes(EGLDisplay display, EGLConfig config, EGLSurface surface,
 		     struct gbm_device *device, struct gbm_surface *window)
 {
@@ -348,6 +382,7 @@ static void with_gbm(void)
 	state_stays(display, surface, window);
 	mistakes(display, config, surface, device, window);
 	images(display, device);
+	destroyed_under(display, config, device, context);
 	eglMakeCurrent(display, NULL, NULL, NULL);
 	eglDestroySurface(display, surface);
 	gbm.surface_destroy(window);

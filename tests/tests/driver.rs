@@ -4,9 +4,15 @@
 use gil_tests::{Link, Run, Width, both_widths, guest_program_of, root};
 
 fn passes(width: Width, name: &str) {
+    passes_with(width, name, &[]);
+}
+
+fn passes_with(width: Width, name: &str, options: &[&str]) {
     let source = format!("tests/guest/driver_{name}.c");
     let program = guest_program_of(width, &source, Link::Static);
-    let run = Run::new([program]).finish().ok();
+    let program = program.display().to_string();
+    let all = options.iter().copied().chain([&*program]);
+    let run = Run::new(all).finish().ok();
     let lines = run.stdout.lines().filter(|line| !line.starts_with('#'));
     assert!(lines.clone().count() > 0, "{run:#?}");
     for line in lines {
@@ -37,6 +43,12 @@ both_widths! {
 
     fn fences_signal_at_their_deadlines(width: Width) {
         passes(width, "fence");
+    }
+
+    fn imports_of_dma_bufs_are_checked_and_leave_nothing(width: Width) {
+        let work = tempfile::tempdir().unwrap();
+        let screen = work.path().join("screen.png").display().to_string();
+        passes_with(width, "import", &["--screen", &screen]);
     }
 
     fn threads_may_submit_while_the_session_ends(width: Width) {

@@ -20,7 +20,7 @@ both_widths! {
         let package = width.package("libgbm1");
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
-        is_ok(&run, 38);
+        is_ok(&run, 42);
     }
 
     fn a_frame_buffer_device_is_a_window(width: Width) {
@@ -44,6 +44,9 @@ both_widths! {
     }
 }
 
+/// Requests to the board for each frame of kmscube's.
+const REQUESTS_MAX: f64 = 12.0;
+
 /// Debian's kmscube, as it is, with these arguments, drawn by the board.
 fn is_a_cube(args: &[&str]) {
     let work = tempfile::tempdir().unwrap();
@@ -66,6 +69,13 @@ fn is_a_cube(args: &[&str]) {
     let run = Finished::of(child.wait_with_output().unwrap(), &folder).ok();
     drop(silent);
     assert!(run.stdout.contains("gil: "), "the vendor: {run:#?}");
+    // Without a surface it has no swaps, and so no frames.
+    if !args.contains(&"--surfaceless") {
+        let frames = |what: &str| run.integer(&format!("/frames/0/{what}")) as f64;
+        assert!(frames("count") > 50.0, "{run:#?}");
+        let each = frames("forwards") / frames("count");
+        assert!(each <= REQUESTS_MAX, "{each} requests a frame");
+    }
     is_kmscubes(&Picture::read(&out));
 }
 

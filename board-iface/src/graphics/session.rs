@@ -20,6 +20,7 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::Handle;
+use gil_wire::checkpoint::Survey;
 use gil_wire::ending::Ending;
 use gil_wire::finish::Finish;
 use gil_wire::generated::egl::{self as wire, Kind};
@@ -35,6 +36,9 @@ const DISPATCH: Dispatch<Session> = Dispatch {
     code: |_, _| None,
     missing: EGL_BAD_MATCH,
 };
+
+const NO_CHECKPOINTS: &str = "it uses EGL, and what OpenGL ES draws with cannot be kept: take \
+    the checkpoint before its first call of EGL";
 
 thread_local! {
     /// Of which session which context is current in this thread of the board.
@@ -494,6 +498,14 @@ impl board::Session for Session {
     /// There is one display, and one device behind it.
     fn identify(&mut self, _api: u16, _device: u64) -> Option<DeviceIdentity> {
         self.driver.identity()
+    }
+
+    /// Nothing that was drawn with can be made again elsewhere.
+    fn survey(&mut self) -> Survey {
+        Survey {
+            obstacles: vec![NO_CHECKPOINTS.into()],
+            ..Survey::default()
+        }
     }
 
     fn not_run(&self, _op: Op) -> i32 {

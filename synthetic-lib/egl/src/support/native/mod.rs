@@ -1,5 +1,6 @@
 //! The windows of each platform: where their buffers are, and who shows them.
 
+mod egl_window;
 pub mod fbdev;
 pub mod gbm;
 pub mod wayland;

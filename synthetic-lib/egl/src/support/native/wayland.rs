@@ -2,6 +2,7 @@
 //! memory (`wl_shm`), which the compositor reads. What the program loads of libwayland-client
 //! is used, with a queue of events of this library's own.
 
+use super::egl_window::EglWindow;
 use super::{Native, Place};
 use crate::generated::types::*;
 use gil_gbm::buffer::Layout;
@@ -10,7 +11,7 @@ use gil_gbm::format::Format;
 use gil_guest::api::CallResult;
 use memmap2::{MmapOptions, MmapRaw};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
@@ -36,26 +37,6 @@ pub struct Server {
     connection: Connection,
     shm: wl_shm::WlShm,
 }
-
-/// `struct wl_egl_window` of libwayland-egl, by which a program names a window.
-/// Source: `wayland-egl-backend.h`, version 3.
-#[repr(C)]
-struct EglWindow {
-    version: isize,
-    width: c_int,
-    height: c_int,
-    dx: c_int,
-    dy: c_int,
-    attached_width: c_int,
-    attached_height: c_int,
-    driver_private: *mut c_void,
-    resize_callback: Option<unsafe extern "C" fn(*mut EglWindow, *mut c_void)>,
-    destroy_window_callback: Option<unsafe extern "C" fn(*mut c_void)>,
-    surface: *mut c_void,
-}
-
-/// The version that the structure has.
-const EGL_WINDOW_VERSION: isize = 3;
 
 /// Whether a native display is a connection of libwayland-client's: its first word is the
 /// address of the interface's description.
@@ -108,16 +89,6 @@ pub fn shm_format(format: Format) -> Option<wl_shm::Format> {
     }
 }
 
-/// The size that the program wants from the next frame on.
-///
-/// # Safety
-/// The window is there.
-unsafe fn size_of_window(window: *const EglWindow) -> (u32, u32) {
-    let side = |side: c_int| u32::try_from(side).unwrap_or(0).max(1);
-    // SAFETY: the caller's.
-    unsafe { (side((*window).width), side((*window).height)) }
-}
-
 impl Server {
     fn connect(native: usize) -> Option<Self> {
         // SAFETY: a `wl_display` of the program's, which stays open while EGL uses it.
@@ -158,7 +129,7 @@ struct State {
 #[derive(Debug)]
 struct Window {
     server: Arc<Server>,
-    identity: usize,
+    of: EglWindow,
     surface: wl_surface::WlSurface,
     format: Format,
     /// Whether a frame waits for [`Events::is_early`].
@@ -168,26 +139,17 @@ struct Window {
 
 impl Window {
     fn open(server: &Arc<Server>, native: usize, format: Format) -> Option<Self> {
-        let window = native as *const EglWindow;
-        if window.is_null() || !window.is_aligned() {
-            return None;
-        }
         // SAFETY: what EGL asks the program for.
-        let version = unsafe { (*window).version };
-        if version != EGL_WINDOW_VERSION {
-            return None;
-        }
+        let window = unsafe { EglWindow::open(native) }?;
         shm_format(format)?;
-        // SAFETY: the same; the surface is a proxy of the program's library.
-        let (size, id) = unsafe {
-            let surface = (*window).surface.cast();
-            let id = ObjectId::from_ptr(wl_surface::WlSurface::interface(), surface);
-            (size_of_window(window), id)
-        };
-        let surface = wl_surface::WlSurface::from_id(&server.connection, id.ok()?).ok()?;
+        let (size, surface) = (window.size()?, window.surface()?);
+        // SAFETY: a proxy of the program's library.
+        let id = unsafe { ObjectId::from_ptr(wl_surface::WlSurface::interface(), surface.cast()) };
+        let id = id.ok()?;
+        let surface = wl_surface::WlSurface::from_id(&server.connection, id).ok()?;
         Some(Self {
             server: server.clone(),
-            identity: native,
+            of: window,
             surface,
             format,
             is_paced: AtomicBool::new(true),
@@ -237,7 +199,7 @@ impl Window {
 
 impl Native for Window {
     fn identity(&self) -> usize {
-        self.identity
+        self.of.address()
     }
 
     fn size(&self) -> (u32, u32) {
@@ -249,6 +211,7 @@ impl Native for Window {
     }
 
     fn dequeue(&self) -> CallResult<usize> {
+        self.of.size().ok_or(EGL_BAD_NATIVE_WINDOW)?;
         let mut state = self.state();
         let State { queue, events, .. } = &mut *state;
         let lost = |_| EGL_BAD_NATIVE_WINDOW;
@@ -305,11 +268,7 @@ impl Native for Window {
 
     fn resized(&self) -> Option<(u32, u32)> {
         let mut state = self.state();
-        // SAFETY: EGL's surface ends before the program's window does.
-        let size = unsafe { size_of_window(self.identity as *const EglWindow) };
-        if size == state.size {
-            return None;
-        }
+        let size = self.of.size().filter(|size| *size != state.size)?;
         state.size = size;
         // The compositor keeps the memory of what it still reads.
         for picture in state.pictures.iter_mut().filter_map(Option::take) {
