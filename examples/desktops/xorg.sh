@@ -23,6 +23,7 @@ if ! [ -S /tmp/.X11-unix/X1 ]; then
 	exit 1
 fi
 export DISPLAY=:1
+es2_info
 es2gears_x11 &
 sleep 1
 xdotool search --sync --name es2gears windowsize 600 400

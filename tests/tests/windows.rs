@@ -96,6 +96,26 @@ fn kmscube_draws_to_imported_buffers() {
     is_a_cube(&["--surfaceless"]);
 }
 
+/// Of Debian's eglinfo: the platforms, each with what it says of EGL.
+fn platforms(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split("\n\n").flat_map(|part| part.split(" platform:"));
+    parts.filter(|part| part.contains("EGL "))
+}
+
+#[test]
+fn eglinfo_lists_what_the_board_has() {
+    let packages = ["--pkg", "mesa-utils", "--pkg", "libgbm1"];
+    // It fails if a window system is absent.
+    let script = ["--", "sh", "-c", "eglinfo; test $? = 2"];
+    let (_, run) = shown(&[packages, script].concat());
+    let ours = platforms(&run.stdout).filter(|part| part.contains("EGL vendor string: gil: "));
+    let ours: Vec<_> = ours.collect();
+    assert_eq!(ours.len(), 2, "libgbm, and none: {run:#?}");
+    for one in ours {
+        assert!(one.contains("OpenGL_ES"), "{one}");
+    }
+}
+
 /// A script of the examples in a guest with a display and these packages; what it shows in the
 /// end, and what it printed.
 fn scripted(script: &str, packages: &[&str]) -> (Picture, Finished) {
@@ -145,6 +165,11 @@ fn an_x_server_shows_what_a_client_draws() {
     let (picture, run) = scripted(
         "xorg.sh",
         &["xserver-xorg-core", "mesa-utils-extra", "xdotool"],
+    );
+    assert!(run.stdout.contains("GL_RENDERER: "), "es2_info: {run:#?}");
+    assert!(
+        run.stdout.contains("EGL_VENDOR: gil: "),
+        "es2_info: {run:#?}"
     );
     let gears = [[204, 26, 0], [0, 204, 51], [51, 51, 255]];
     let boxes = gears.map(|gear| {

@@ -10,6 +10,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 const LINEAR: u64 = 0;
@@ -45,6 +46,7 @@ pub struct Window {
     pub format: Format,
     /// Who has which buffer.
     pub chain: Chain,
+    is_gone: AtomicBool,
     buffers: [OnceLock<Arc<Buffer>>; BUFFERS_MAX],
     /// The structures that the program gets for them, once it asked.
     bos: Mutex<[Option<Handed>; BUFFERS_MAX]>,
@@ -67,6 +69,11 @@ impl std::fmt::Debug for Window {
 }
 
 impl Window {
+    /// Whether the program has destroyed its surface.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
+    }
+
     /// A buffer, made at its first use.
     ///
     /// # Errors
@@ -502,6 +509,7 @@ unsafe extern "C" fn surface_create(
             size: (width, height),
             format,
             chain: Chain::default(),
+            is_gone: AtomicBool::new(false),
             buffers: Default::default(),
             bos: Mutex::default(),
         }),
@@ -556,6 +564,7 @@ unsafe extern "C" fn surface_destroy(surface: *mut abi::Surface) {
     live(|live| live.remove(&(surface as usize)));
     // SAFETY: `surface_create` made it, and the program uses it no more.
     let surface = unsafe { Box::from_raw(surface.cast::<Surface>()) };
+    surface.shared.is_gone.store(true, Ordering::Relaxed);
     let mut bos = surface.shared.bos.lock();
     let bos = bos.as_deref_mut().map(std::mem::take).unwrap_or_default();
     for Handed(bo) in bos.into_iter().flatten() {

@@ -62,12 +62,13 @@ impl Platform {
             DEFAULT if fbdev::is_there() => Some(Self::Fbdev),
             DEFAULT | EGL_PLATFORM_SURFACELESS_MESA => Some(Self::None),
             EGL_PLATFORM_GBM_KHR => {
-                let is_ours = gil_gbm::is_device(native as *const c_void);
+                let is_ours = match native {
+                    0 => gbm::is_there(),
+                    device => gil_gbm::is_device(device as *const c_void),
+                };
                 is_ours.then_some(Self::Gbm)
             }
-            EGL_PLATFORM_WAYLAND_KHR if native != 0 => {
-                Some(Self::Wayland(wayland::Display::new(native)))
-            }
+            EGL_PLATFORM_WAYLAND_KHR => Some(Self::Wayland(wayland::Display::new(native))),
             EGL_PLATFORM_X11_KHR => Some(Self::X11(x11::Display::of_xlib(native))),
             EGL_PLATFORM_XCB_EXT => Some(Self::X11(x11::Display::of_xcb(native))),
             _ => None,

@@ -7,6 +7,7 @@ use gil_gbm::buffer::Layout;
 use gil_gbm::format::Format;
 use gil_guest::api::CallResult;
 use std::ffi::c_void;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A surface.
@@ -14,6 +15,14 @@ use std::sync::Arc;
 struct Surface {
     identity: usize,
     window: Arc<Window>,
+}
+
+/// Where the display drivers are.
+const CARD: &str = "/dev/dri/card0";
+
+/// Whether a program that names no device has one.
+pub fn is_there() -> bool {
+    Path::new(CARD).exists()
 }
 
 /// The surface at an address.
@@ -43,6 +52,9 @@ impl Native for Surface {
     }
 
     fn dequeue(&self) -> CallResult<usize> {
+        if self.window.is_gone() {
+            return Err(EGL_BAD_NATIVE_WINDOW);
+        }
         // The program gives buffers back: waiting for it here would never end.
         self.window.chain.dequeue().ok_or(EGL_BAD_ALLOC)
     }

@@ -54,7 +54,8 @@ pub unsafe fn is_display(native: usize) -> bool {
 }
 
 impl Display {
-    /// A program's `wl_display`.
+    /// A program's `wl_display`; 0: the compositor that the environment names, with a
+    /// connection of the library's own, whose windows a program cannot have.
     pub fn new(native: usize) -> Self {
         Self {
             native,
@@ -73,7 +74,8 @@ impl Display {
     /// # Errors
     /// `EGL_BAD_NATIVE_WINDOW` if there is none.
     pub fn window(&self, native: usize, format: Format) -> CallResult<Box<dyn Native>> {
-        let server = self.server().ok_or(EGL_BAD_NATIVE_WINDOW)?;
+        let server = self.server().filter(|_| self.native != 0);
+        let server = server.ok_or(EGL_BAD_NATIVE_WINDOW)?;
         let window = Window::open(server, native, format).ok_or(EGL_BAD_NATIVE_WINDOW)?;
         Ok(Box::new(window))
     }
@@ -91,9 +93,14 @@ pub fn shm_format(format: Format) -> Option<wl_shm::Format> {
 
 impl Server {
     fn connect(native: usize) -> Option<Self> {
-        // SAFETY: a `wl_display` of the program's, which stays open while EGL uses it.
-        let backend = unsafe { Backend::from_foreign_display((native as *mut c_void).cast()) };
-        let connection = Connection::from_backend(backend);
+        let connection = match native {
+            0 => Connection::connect_to_env().ok()?,
+            native => {
+                let native = (native as *mut c_void).cast();
+                // SAFETY: a `wl_display` of the program's, which stays open while EGL uses it.
+                Connection::from_backend(unsafe { Backend::from_foreign_display(native) })
+            }
+        };
         let (globals, queue) = registry_queue_init::<Events>(&connection).ok()?;
         let shm = globals.bind(&queue.handle(), 1..=1, ()).ok()?;
         Some(Self { connection, shm })
