@@ -44,6 +44,15 @@ both_widths! {
     }
 }
 
+both_widths! {
+    /// Of a program that has them as Android's structures, and opens the driver as Android does.
+    fn windows_and_buffers_of_android_are_dma_bufs(width: Width) {
+        let program = guest_program_of(width, "tests/guest/gles_android.c", Link::OpenCl);
+        let (_, run) = shown(&[&program.display().to_string()]);
+        is_ok(&run, 81);
+    }
+}
+
 /// Debian's kmscube, as it is, with these arguments, drawn by the board.
 fn is_a_cube(args: &[&str]) {
     let work = tempfile::tempdir().unwrap();

@@ -327,6 +327,9 @@ impl Hooks {
 
     /// A buffer that it gave is not drawn.
     pub fn cancel(&self, buffer: *mut Buffer) {
+        if buffer.is_null() {
+            return;
+        }
         // SAFETY: as in `queue`. One that is refused is the window's all the same.
         unsafe { (self.cancel)(self.window.as_ptr(), buffer, -1) };
     }

@@ -164,3 +164,19 @@ impl Found {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_has_the_format_that_android_draws_it_to() {
+        for (channels, wanted) in [([8, 8, 8, 8], 1), ([8, 8, 8, 0], 2), ([5, 6, 5, 0], 4)] {
+            let found = format_of_bits(channels).unwrap();
+            assert_eq!((number(found), format(wanted)), (wanted, Some(found)));
+        }
+        assert_eq!(format_of_bits([10, 10, 10, 2]), None);
+        // HAL_PIXEL_FORMAT_IMPLEMENTATION_DEFINED, and RGB_888.
+        assert_eq!([format(0x22), format(3)], [None; 2]);
+    }
+}
