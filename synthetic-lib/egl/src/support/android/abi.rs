@@ -191,6 +191,20 @@ impl Buffer {
     }
 }
 
+/// A buffer that a window gave, to be queued or cancelled there.
+#[derive(Debug)]
+pub struct Dequeued(*mut Buffer);
+
+// SAFETY: it is an address, which only the window's functions use.
+unsafe impl Send for Dequeued {}
+
+impl Dequeued {
+    /// Its address, which the window did not check.
+    pub fn address(&self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A window that has been checked, with its functions. It holds a reference to it.
 #[derive(Debug)]
 pub struct Hooks {
@@ -306,32 +320,31 @@ impl Hooks {
     ///
     /// # Errors
     /// [`Refusal::Operation`] with what the window returns.
-    pub fn dequeue(&self) -> Result<(*mut Buffer, c_int), Refusal> {
+    pub fn dequeue(&self) -> Result<(Dequeued, c_int), Refusal> {
         let (mut buffer, mut fence) = (std::ptr::null_mut(), -1);
         // SAFETY: the window's function, with space for its answers.
         let ended =
             unsafe { (self.dequeue)(self.window.as_ptr(), &raw mut buffer, &raw mut fence) };
         Refusal::unless_done("dequeueBuffer", ended)?;
-        Ok((buffer, fence))
+        Ok((Dequeued(buffer), fence))
     }
 
     /// A buffer that it gave is drawn.
     ///
     /// # Errors
     /// [`Refusal::Operation`] with what the window returns.
-    pub fn queue(&self, buffer: *mut Buffer) -> Result<(), Refusal> {
+    pub fn queue(&self, buffer: Dequeued) -> Result<(), Refusal> {
         // SAFETY: the window's function and its buffer. Nothing is to be waited for.
-        let ended = unsafe { (self.queue)(self.window.as_ptr(), buffer, -1) };
+        let ended = unsafe { (self.queue)(self.window.as_ptr(), buffer.0, -1) };
         Refusal::unless_done("queueBuffer", ended)
     }
 
     /// A buffer that it gave is not drawn.
-    pub fn cancel(&self, buffer: *mut Buffer) {
-        if buffer.is_null() {
-            return;
+    pub fn cancel(&self, buffer: Dequeued) {
+        if !buffer.0.is_null() {
+            // SAFETY: as in `queue`. One that is refused is the window's all the same.
+            unsafe { (self.cancel)(self.window.as_ptr(), buffer.0, -1) };
         }
-        // SAFETY: as in `queue`. One that is refused is the window's all the same.
-        unsafe { (self.cancel)(self.window.as_ptr(), buffer, -1) };
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::{Native, Place};
 use crate::generated::types::*;
-use crate::support::android::abi::{Buffer, Hooks, question};
+use crate::support::android::abi::{Dequeued, Hooks, question};
 use crate::support::android::buffer::{self, Found, Identity};
 use crate::support::android::refusal::Refusal;
 use crate::support::native_fences;
@@ -31,9 +31,9 @@ struct Known {
 }
 
 /// The buffer that is drawn to now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Drawn {
-    address: *mut Buffer,
+    buffer: Dequeued,
     is_new: bool,
 }
 
@@ -53,11 +53,6 @@ struct Window {
     format: Format,
     state: Mutex<State>,
 }
-
-// SAFETY: the address in its state is the window's to check; see `Hooks`.
-unsafe impl Send for Window {}
-// SAFETY: the same.
-unsafe impl Sync for Window {}
 
 /// The window at an address, of which a configuration draws `drawn`.
 ///
@@ -96,21 +91,18 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a buffer that the window gave.
-    fn number(&self, address: *mut Buffer) -> Result<usize, Refusal> {
+    /// The number of a buffer that the window gave, and whether it has it anew.
+    fn number(&self, buffer: &Dequeued) -> Result<(usize, bool), Refusal> {
         // SAFETY: the window's buffer, until it is queued or cancelled.
-        let found = unsafe { buffer::find(address as usize) }?;
+        let found = unsafe { buffer::find(buffer.address()) }?;
         let mut state = self.state();
         found.is_drawn_by(self.format, state.size)?;
-        let (number, is_new) = state.find(&found)?;
-        state.drawn = Some(Drawn { address, is_new });
-        Ok(number)
+        state.find(&found)
     }
 
     /// Ends the drawing to a buffer.
-    fn take(&self) -> CallResult<*mut Buffer> {
-        let drawn = self.state().drawn.take().ok_or(EGL_BAD_SURFACE)?;
-        Ok(drawn.address)
+    fn take(&self) -> Option<Dequeued> {
+        self.state().drawn.take().map(|drawn| drawn.buffer)
     }
 }
 
@@ -205,10 +197,16 @@ impl Native for Window {
             .map_err(|it| it.noted(EGL_BAD_SURFACE))?;
         // Who had it before may read it still.
         native_fences::wait_for(fence);
-        self.number(buffer).map_err(|refusal| {
-            self.hooks.cancel(buffer);
-            refusal.noted(EGL_BAD_SURFACE)
-        })
+        match self.number(&buffer) {
+            Ok((number, is_new)) => {
+                self.state().drawn = Some(Drawn { buffer, is_new });
+                Ok(number)
+            }
+            Err(refusal) => {
+                self.hooks.cancel(buffer);
+                Err(refusal.noted(EGL_BAD_SURFACE))
+            }
+        }
     }
 
     fn target(&self, buffer: usize) -> CallResult<(Place, Layout)> {
@@ -218,17 +216,18 @@ impl Native for Window {
     }
 
     fn is_new(&self, _: usize) -> bool {
-        self.state().drawn.is_some_and(|drawn| drawn.is_new)
+        let state = self.state();
+        state.drawn.as_ref().is_some_and(|drawn| drawn.is_new)
     }
 
     fn queue(&self, _: usize) -> CallResult<()> {
         // The picture is in the buffer: there is nothing to wait for.
-        let queued = self.hooks.queue(self.take()?);
+        let queued = self.hooks.queue(self.take().ok_or(EGL_BAD_SURFACE)?);
         queued.map_err(|refusal| refusal.noted(EGL_BAD_SURFACE))
     }
 
     fn cancel(&self, _: usize) {
-        if let Ok(buffer) = self.take() {
+        if let Some(buffer) = self.take() {
             self.hooks.cancel(buffer);
         }
     }
