@@ -257,6 +257,9 @@ _Static_assert((int64_t)(EGL_LINUX_DMA_BUF_EXT) == 12912, "EGL_LINUX_DMA_BUF_EXT
 #ifdef EGL_LINUX_DRM_FOURCC_EXT
 _Static_assert((int64_t)(EGL_LINUX_DRM_FOURCC_EXT) == 12913, "EGL_LINUX_DRM_FOURCC_EXT");
 #endif
+#ifdef EGL_NATIVE_BUFFER_ANDROID
+_Static_assert((int64_t)(EGL_NATIVE_BUFFER_ANDROID) == 12608, "EGL_NATIVE_BUFFER_ANDROID");
+#endif
 #ifdef EGL_NATIVE_VISUAL_ID
 _Static_assert((int64_t)(EGL_NATIVE_VISUAL_ID) == 12334, "EGL_NATIVE_VISUAL_ID");
 #endif
@@ -292,6 +295,9 @@ _Static_assert((int64_t)(EGL_PBUFFER_BIT) == 1, "EGL_PBUFFER_BIT");
 #endif
 #ifdef EGL_PIXMAP_BIT
 _Static_assert((int64_t)(EGL_PIXMAP_BIT) == 2, "EGL_PIXMAP_BIT");
+#endif
+#ifdef EGL_PLATFORM_ANDROID_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_ANDROID_KHR) == 12609, "EGL_PLATFORM_ANDROID_KHR");
 #endif
 #ifdef EGL_PLATFORM_GBM_KHR
 _Static_assert((int64_t)(EGL_PLATFORM_GBM_KHR) == 12759, "EGL_PLATFORM_GBM_KHR");

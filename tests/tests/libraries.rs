@@ -46,10 +46,8 @@ fn exported(path: &Path) -> Vec<String> {
 }
 
 fn exports_its_apis_names(width: Width, library: &Library) {
-    let mut names = library
-        .api
-        .map(|api| described(api, library))
-        .unwrap_or_default();
+    let apis = library.apis.iter();
+    let mut names: Vec<_> = apis.flat_map(|api| described(api, library)).collect();
     names.extend(library.also.iter().map(|&name| name.to_owned()));
     names.sort_unstable();
     assert!(!names.is_empty());

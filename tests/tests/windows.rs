@@ -44,6 +44,15 @@ both_widths! {
     }
 }
 
+both_widths! {
+    /// Of a program that has them as Android's structures, and opens the driver as Android does.
+    fn windows_and_buffers_of_android_are_dma_bufs(width: Width) {
+        let program = guest_program_of(width, "tests/guest/gles_android.c", Link::OpenCl);
+        let (_, run) = shown(&[&program.display().to_string()]);
+        is_ok(&run, 81);
+    }
+}
+
 /// Requests to the board for each frame of kmscube's.
 const REQUESTS_MAX: f64 = 12.0;
 

@@ -42,6 +42,13 @@ const ARMHF: Machine = Machine {
 ",
 };
 
+/// 64-bit programs of Android, for which the compiler is its NDK's.
+const ANDROID: Machine = Machine {
+    target: "aarch64-linux-android",
+    compiler: "aarch64-linux-android30-clang",
+    ..ARM64
+};
+
 /// In the one warning that every build gives: `.cargo/config.toml` leaves out
 /// helper functions, for which rustc has no stable option.
 const KNOWN_WARNING: &str = "`-Ctarget-feature`: `outline-atomics`";
@@ -74,6 +81,12 @@ const GILS_OWN: Libraries = Libraries {
         is_static: false,
     },
     thin: gil_guest_names::LIBRARIES,
+};
+
+/// What Android has: its loader opens one library.
+const ANDROIDS: Libraries = Libraries {
+    shared: GILS_OWN.shared,
+    thin: &[gil_guest_names::ANDROID],
 };
 
 /// What a test's guests have in their place: `examples/toy-api`.
@@ -126,6 +139,8 @@ pub struct Wanted {
     pub armhf: bool,
     /// The libraries of `examples/toy-api`, too.
     pub toy: bool,
+    /// Those of Android, too, if its NDK's compiler is in the path.
+    pub android: bool,
     /// For a package: no file names a folder of this machine.
     pub remapped: bool,
 }
@@ -136,6 +151,7 @@ impl Wanted {
         Self {
             armhf: true,
             toy: false,
+            android: false,
             remapped,
         }
     }
@@ -158,6 +174,10 @@ pub fn build(root: &Path, wanted: Wanted) -> Result<Vec<PathBuf>, GuestError> {
         if wanted.toy {
             files.extend(build_libraries(root, machine, &WITH_TOY, wanted)?);
         }
+    }
+    if wanted.android {
+        ensure_target(root, ANDROID.target)?;
+        files.extend(build_libraries(root, &ANDROID, &ANDROIDS, wanted)?);
     }
     Ok(files)
 }

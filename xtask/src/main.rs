@@ -43,6 +43,9 @@ enum Task {
         /// The libraries of examples/toy-api, too.
         #[arg(long)]
         toy: bool,
+        /// The libraries of Android, too; its NDK's compilers are to be in the path.
+        #[arg(long)]
+        android: bool,
     },
     /// Lay out the pages as a book in target/book; scripts/docs builds it.
     Book,
@@ -94,16 +97,18 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
         }
         Task::Skips => print!("{}", gil_need::Summary::of_this_run()?),
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
-        Task::Guest { armhf, toy } => {
-            let (armhf, toy, remapped) = (*armhf, *toy, false);
-            for path in guest::build(
-                root,
-                guest::Wanted {
-                    armhf,
-                    toy,
-                    remapped,
-                },
-            )? {
+        Task::Guest {
+            armhf,
+            toy,
+            android,
+        } => {
+            let wanted = guest::Wanted {
+                armhf: *armhf,
+                toy: *toy,
+                android: *android,
+                remapped: false,
+            };
+            for path in guest::build(root, wanted)? {
                 println!("{}", path.display());
             }
         }

@@ -123,9 +123,7 @@ pub fn surface_of(surface: *const c_void) -> Option<Arc<Window>> {
 
 /// Sets `errno`, as libgbm's functions do.
 fn failed(error: &io::Error) {
-    let code = error.raw_os_error().unwrap_or(libc::EINVAL);
-    // SAFETY: the address is this thread's.
-    unsafe { *libc::__errno_location() = code };
+    nix::errno::Errno::set_raw(error.raw_os_error().unwrap_or(libc::EINVAL));
 }
 
 /// The result as a pointer; null, with `errno`, for an error.

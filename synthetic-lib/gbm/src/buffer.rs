@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A buffer's width and height are less: the product of any two fits.
-const SIDE_MAX: u32 = 1 << 15;
+pub const SIDE_MAX: u32 = 1 << 15;
 
 /// The display driver, open.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub struct Buffer {
     pub layout: Layout,
     /// Bytes of its memory, as far as it is known.
     size: u64,
-    import: OnceLock<Result<Import, gil_guest::Error>>,
+    import: OnceLock<Result<Arc<Import>, gil_guest::Error>>,
     mapped: Mutex<Option<MmapMut>>,
 }
 
@@ -159,7 +159,7 @@ impl Buffer {
     ///
     /// # Errors
     /// [`gil_guest::Error`].
-    pub fn import_once(&self) -> Result<&Import, gil_guest::Error> {
+    pub fn import_once(&self) -> Result<&Arc<Import>, gil_guest::Error> {
         let import = self.import.get_or_init(|| {
             let exported = self.export();
             let exported = exported.map_err(|error| gil_guest::Error::driver(&error))?;
@@ -167,7 +167,7 @@ impl Buffer {
             if import.len() < self.layout.end() {
                 return Err(gil_guest::Error::driver(&invalid()));
             }
-            Ok(import)
+            Ok(Arc::new(import))
         });
         import.as_ref().map_err(Clone::clone)
     }

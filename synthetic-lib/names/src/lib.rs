@@ -2,7 +2,7 @@
 //! libraries, the command `gil` and the tests read.
 //!
 //! The code of every API is in [`SHARED`], so that a process has one session,
-//! whatever it loads. Programs and loaders open a [`Library`], which exports one
+//! whatever it loads. Programs and loaders open a [`Library`], which exports an
 //! API's names and jumps to `SHARED`.
 
 #![forbid(unsafe_code)]
@@ -16,9 +16,9 @@ pub const PREFIX: &str = "gil_";
 /// A library that programs or loaders open by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// The API whose entry points it exports: the name of its description in `api/`. None
-    /// for what a loader alone calls.
-    pub api: Option<&'static str>,
+    /// The APIs whose entry points it exports: the names of their descriptions in `api/`.
+    /// None for what a loader alone calls.
+    pub apis: &'static [&'static str],
     /// The version of the API whose entry points these are, if there are libraries of
     /// several versions; otherwise all of them.
     pub of_version: Option<&'static str>,
@@ -71,7 +71,7 @@ impl Vendors {
 
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
-    api: Some("opencl"),
+    apis: &["opencl"],
     of_version: None,
     title: "OpenCL",
     file: "libgil_opencl.so",
@@ -94,7 +94,7 @@ pub const OPENCL: Library = Library {
 /// EGL's, a vendor library of GLVND. It comes before others, whose files there begin
 /// with higher numbers.
 pub const EGL: Library = Library {
-    api: Some("egl"),
+    apis: &["egl"],
     of_version: None,
     title: "EGL",
     file: "libEGL_gil.so.0",
@@ -116,7 +116,7 @@ pub const EGL: Library = Library {
 /// That of OpenGL ES from 2.0 on, whose loader gets the functions from EGL's vendor
 /// library.
 pub const GLES: Library = Library {
-    api: Some("gles"),
+    apis: &["gles"],
     of_version: Some("3.2"),
     title: "OpenGL ES",
     file: "libGLESv2_gil.so.0",
@@ -131,7 +131,7 @@ pub const GLES: Library = Library {
 
 /// That of OpenGL ES 1.1, which gets them from there, too.
 pub const GLES1: Library = Library {
-    api: Some("gles"),
+    apis: &["gles"],
     of_version: Some("1.1"),
     title: "OpenGL ES",
     file: "libGLESv1_CM_gil.so.0",
@@ -146,7 +146,7 @@ pub const GLES1: Library = Library {
 
 /// That of libgbm, a back end of Mesa's library: buffers of the guest's display.
 pub const GBM: Library = Library {
-    api: None,
+    apis: &[],
     of_version: None,
     title: "GBM",
     file: "gil_gbm.so",
@@ -161,9 +161,21 @@ pub const GBM_FOLDER: &str = "gbm";
 /// The kernel's display drivers of a guest, by whose names libgbm looks.
 pub const GBM_DRIVERS: &[&str] = &["virtio_gpu"];
 
+/// The one that Android's loader opens, which looks for `libGLES_NAME.so` with all of EGL and
+/// OpenGL ES; see `synthetic-lib/egl/include/gil_buffers.h` for the rest.
+pub const ANDROID: Library = Library {
+    apis: &["egl", "gles"],
+    of_version: None,
+    title: "EGL and OpenGL ES of Android",
+    file: "libGLES_gil.so",
+    version: None,
+    also: &["gilDescribeBuffer", "gilForgetBuffer", "gilRefusal"],
+    loader: None,
+};
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
-    api: Some("toy"),
+    apis: &["toy"],
     of_version: None,
     title: "Toy",
     file: "libtoy.so.1",
@@ -173,7 +185,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

@@ -116,6 +116,9 @@ fn page_size() -> usize {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as usize
 }
 
+/// `MAP_FIXED_NOREPLACE` of `linux/mman.h`, which the crate libc does not have for Android.
+const FIXED_NOREPLACE: libc::c_int = 0x10_0000;
+
 fn map(range: Range<usize>) -> bool {
     if range.is_empty() {
         return true;
@@ -123,7 +126,7 @@ fn map(range: Range<usize>) -> bool {
     let (wanted, len) = (range.start as *mut c_void, range.end - range.start);
     let (prot, flags) = (
         libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | FIXED_NOREPLACE,
     );
     // SAFETY: new memory, only where there is none.
     let found = unsafe { libc::mmap(wanted, len, prot, flags, -1, 0) };

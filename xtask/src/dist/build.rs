@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 
 /// The crate, and its program.
 pub const PACKAGE: &str = "gil-board";
+/// The crate of the guest's libraries.
+const LIBRARIES: &str = "gil-guest-library";
 /// The cargo profile of what is packed.
 pub const PROFILE: &str = "dist";
 
@@ -63,7 +65,8 @@ fn remapped_for(root: &Path, target: &Target) -> String {
     format!("target.{}.rustflags=[{}]", target.triple, flags.join(", "))
 }
 
-/// Checks that the agent compiles for Android, which needs no compiler of C.
+/// Checks that the agent and the guest's libraries compile for Android, which needs no
+/// compiler of C.
 ///
 /// # Errors
 /// [`DistError`].
@@ -73,10 +76,13 @@ pub fn check_android(root: &Path) -> Result<(), DistError> {
     command.args(["check", "--quiet", "--locked"]).args([
         "--package",
         PACKAGE,
+        "--package",
+        LIBRARIES,
         "--target",
         ANDROID,
     ]);
-    succeed(&mut command, "the agent does not compile for Android")
+    let what = "the agent or the guest's libraries do not compile for Android";
+    succeed(&mut command, what)
 }
 
 /// Runs a program to its end and returns what it prints.

@@ -90,8 +90,9 @@ impl DistError {
 }
 
 /// Builds and packs the agent for each machine of these Debian names, and the command if
-/// its name is among them; without names, all of it. The packages. For all, it also
-/// checks that the agent compiles for Android. `profile`: cargo's, for the command.
+/// its name is among them; without names, all of it. The packages. For all, it also checks
+/// that the agent and the guest's libraries compile for Android. `profile`: cargo's, for the
+/// command.
 ///
 /// # Errors
 /// [`DistError`].

@@ -1,6 +1,6 @@
 //! The thin libraries: what programs and loaders open.
 //!
-//! Each exports the names of one API and is a jump for each, through its global
+//! Each exports the names of an API, or of several, and is a jump for each, through its global
 //! offset table, to the function in the library that all share. It costs a call
 //! two or three instructions and touches no register that holds an argument.
 //!
@@ -28,21 +28,17 @@ pub fn build(
 ) -> Result<Vec<PathBuf>, GuestError> {
     let apis = r#gen::descriptions(root)?;
     let thin = |library: &'static Library| {
-        let exported = match library.api {
-            None => Vec::new(),
-            Some(name) => {
-                let described = apis.iter().find(|(api, _)| api.name == name);
-                let (api, _) = described.ok_or(GuestError::NoApi(name))?;
-                names(api, library.of_version)
-            }
-        };
+        let mut exported = Vec::new();
+        for name in library.apis {
+            let described = apis.iter().find(|(api, _)| api.name == *name);
+            let (api, _) = described.ok_or(GuestError::NoApi(name))?;
+            exported.extend(names(api, library.of_version));
+        }
+        exported.extend(library.also);
         let thin = Thin {
             machine,
             library,
-            names: exported
-                .into_iter()
-                .chain(library.also.iter().copied())
-                .collect(),
+            names: exported,
         };
         thin.build(shared)
     };

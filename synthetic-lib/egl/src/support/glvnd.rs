@@ -75,7 +75,7 @@ unsafe extern "C" fn get_platform_display(
 const PLATFORMS: &CStr =
     c"EGL_MESA_platform_surfaceless EGL_KHR_platform_gbm EGL_MESA_platform_gbm \
     EGL_KHR_platform_x11 EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_KHR_platform_wayland \
-    EGL_EXT_platform_wayland";
+    EGL_EXT_platform_wayland EGL_KHR_platform_android";
 
 const NONE: EGLenum = EGL_NONE.unsigned_abs();
 

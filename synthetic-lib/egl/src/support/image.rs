@@ -2,6 +2,7 @@
 //! the board has a texture; what the CPU drew is sent to it, and what the GPU drew comes
 //! back, as far as it changed.
 
+use super::android;
 use super::details::Details;
 use super::window;
 use crate::generated::manual::{Guest, Object, Request};
@@ -46,6 +47,10 @@ pub fn create(
         EGL_LINUX_DMA_BUF_EXT => match (context, buffer) {
             (None, 0) => of_buffer(entry, dpy, attributes),
             _ => Err(EGL_BAD_PARAMETER),
+        },
+        EGL_NATIVE_BUFFER_ANDROID => match context {
+            None => of_android(entry, dpy, buffer),
+            Some(_) => Err(EGL_BAD_CONTEXT),
         },
         EGL_GL_TEXTURE_2D..=EGL_GL_RENDERBUFFER => {
             let context = context.ok_or(EGL_BAD_CONTEXT)?;
@@ -105,6 +110,20 @@ fn of_buffer(entry: u64, dpy: &Object, attributes: &[(EGLint, EGLint)]) -> CallR
     if layout.end() > import.len() {
         return Err(EGL_BAD_ACCESS);
     }
+    make(entry, dpy, import, layout)
+}
+
+/// `EGL_ANDROID_image_native_buffer`.
+fn of_android(entry: u64, dpy: &Object, buffer: EGLClientBuffer) -> CallResult<EGLImage> {
+    // SAFETY: that extension asks for a buffer's address.
+    let found = unsafe { android::buffer::find(buffer) };
+    let found = found.and_then(|found| Ok((found.import()?, found.layout)));
+    let (import, layout) = found.map_err(|refusal| refusal.noted(EGL_BAD_PARAMETER))?;
+    make(entry, dpy, import, layout)
+}
+
+/// An image of memory that has been checked.
+fn make(entry: u64, dpy: &Object, import: Import, layout: Layout) -> CallResult<EGLImage> {
     let request = Request::new(wire::GIL_MAKE_IMAGE, Class::Sync, entry);
     let image = gil_guest::new_number();
     let args = wire::GilMakeImageArgs {

@@ -21,7 +21,7 @@ const EXTENSIONS: &str = include_str!("extensions.txt");
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
      EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
      EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
-     EGL_KHR_platform_wayland EGL_EXT_platform_wayland \
+     EGL_KHR_platform_wayland EGL_EXT_platform_wayland EGL_KHR_platform_android \
      EGL_MESA_platform_surfaceless";
 
 /// What a wait returns that did not take place.
@@ -95,7 +95,8 @@ fn extensions(board: &[u8]) -> Vec<u8> {
 }
 
 /// The extensions of images of the guest's buffers.
-const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import EGL_EXT_buffer_age";
+const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import \
+     EGL_ANDROID_image_native_buffer EGL_EXT_buffer_age";
 
 /// Makes nothing, as there is no such native object.
 fn no_surface(dpy: EGLDisplay, config: EGLConfig, code: EGLint) -> EGLSurface {

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | here | the API as the runtime asks for it |
+//! | [`android`] | what Android hands to a driver |
 //! | [`details`] | what the library keeps of objects |
 //! | [`error`] | the error of a thread's last call |
 //! | [`display`] | displays, and what is on them |
@@ -21,6 +22,7 @@
 //! | [`procedures`] | functions by name |
 //! | `manual` | the entry points |
 
+pub mod android;
 pub mod configs;
 pub mod current;
 pub mod details;

@@ -96,6 +96,15 @@ impl Native {
     }
 }
 
+/// Waits for a fence that another driver or a window gave with its descriptor, which is
+/// closed then; not at all for what is no descriptor.
+pub fn wait_for(fd: RawFd) {
+    // SAFETY: whoever gives a fence gives its descriptor away.
+    if let Ok(fence) = unsafe { Native::of_program(fd) } {
+        fence.wait(None);
+    }
+}
+
 /// For `poll`, which counts milliseconds: the last begins anew.
 fn timeout(rest: Option<Duration>) -> PollTimeout {
     let Some(rest) = rest else {

@@ -1,6 +1,7 @@
 //! What has windows: where a program's native displays and windows come from.
 
-use super::native::{Native, fbdev, gbm, wayland, x11};
+use super::android::buffer;
+use super::native::{Native, android, fbdev, gbm, wayland, x11};
 use crate::generated::types::*;
 use gil_gbm::format::{DRAWN, Format};
 use gil_guest::api::CallResult;
@@ -23,6 +24,8 @@ pub enum Platform {
     X11(x11::Display),
     /// A Wayland compositor's.
     Wayland(wayland::Display),
+    /// Android's.
+    Android,
 }
 
 /// The platform of a native display of which the program says no more, as EGL names it.
@@ -35,7 +38,9 @@ pub enum Platform {
 pub unsafe fn of_native(native: usize) -> EGLenum {
     let named = std::env::var("EGL_PLATFORM").ok();
     match named.as_deref() {
+        _ if cfg!(target_os = "android") => return EGL_PLATFORM_ANDROID_KHR,
         Some("surfaceless") if native == 0 => return EGL_PLATFORM_SURFACELESS_MESA,
+        Some("android") if native == 0 => return EGL_PLATFORM_ANDROID_KHR,
         Some("x11") => return EGL_PLATFORM_X11_KHR,
         Some("wayland") if native != 0 => return EGL_PLATFORM_WAYLAND_KHR,
         _ => {}
@@ -69,6 +74,7 @@ impl Platform {
                 is_ours.then_some(Self::Gbm)
             }
             EGL_PLATFORM_WAYLAND_KHR => Some(Self::Wayland(wayland::Display::new(native))),
+            EGL_PLATFORM_ANDROID_KHR if native == 0 => Some(Self::Android),
             EGL_PLATFORM_X11_KHR => Some(Self::X11(x11::Display::of_xlib(native))),
             EGL_PLATFORM_XCB_EXT => Some(Self::X11(x11::Display::of_xcb(native))),
             _ => None,
@@ -95,10 +101,13 @@ impl Platform {
     /// The format of windows that a configuration with these bits of red, green, blue and
     /// alpha draws to.
     pub fn format(&self, channels: [EGLint; 4]) -> Option<Format> {
+        if let Self::Android = self {
+            return buffer::format_of_bits(channels.map(EGLint::cast_unsigned));
+        }
         let is_it = |format: &&Format| format.channels.map(u32::cast_signed) == channels;
         let format = *DRAWN.iter().find(is_it)?;
         let is_shown = match self {
-            Self::None => false,
+            Self::None | Self::Android => false,
             Self::Gbm => true,
             Self::Fbdev => fbdev::format().is_some_and(|shown| shown.is_drawn_as(format)),
             Self::X11(display) => display.visual(format).is_some(),
@@ -107,12 +116,14 @@ impl Platform {
         is_shown.then_some(format)
     }
 
-    /// `EGL_NATIVE_VISUAL_ID` of such a configuration: libgbm's are the format's code.
+    /// `EGL_NATIVE_VISUAL_ID` of such a configuration: libgbm's are the format's code,
+    /// Android's its own number of it.
     pub fn visual(&self, format: Format) -> EGLint {
         match self {
             Self::None | Self::Fbdev | Self::Wayland(_) => 0,
             Self::Gbm => format.code.cast_signed(),
             Self::X11(display) => display.visual(format).unwrap_or(0).cast_signed(),
+            Self::Android => buffer::number(format),
         }
     }
 
@@ -140,6 +151,7 @@ impl Platform {
             Self::Fbdev => fbdev::window(native),
             Self::X11(display) => display.window(native),
             Self::Wayland(display) => display.window(native, drawn),
+            Self::Android => android::window(native, drawn),
         }
     }
 }

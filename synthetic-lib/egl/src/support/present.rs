@@ -59,11 +59,14 @@ fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> Call
     let (place, layout) = window.native.target(buffer)?;
     let rows = band_rows(layout.height);
     let context = current::context().ok_or(EGL_BAD_CONTEXT)?;
+    if window.native.is_new(buffer) {
+        frames()[buffer] = 0;
+    }
     // Whoever shows the buffer finds the whole picture there.
     let mut request: Request = work::handed_over(wire::GIL_PRESENT, entry, &context, true);
     for band in bands(layout.height, rows) {
         let (offset, band) = window::band(&layout, &band);
-        match place {
+        match &place {
             Place::Import(import) => request.output_rows_of(import, offset, band)?,
             // SAFETY: the buffer is this call's until it is queued or cancelled.
             Place::Memory(start) => unsafe {

@@ -200,7 +200,7 @@ impl Native for Window {
         Ok(self.next.load(Ordering::Relaxed) as usize)
     }
 
-    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)> {
+    fn target(&self, buffer: usize) -> CallResult<(Place, Layout)> {
         let row = buffer as u32 * self.screen.variable.height;
         let start: *mut c_void = self.memory.as_mut_ptr().cast();
         let layout = Layout {

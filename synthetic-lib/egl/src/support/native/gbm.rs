@@ -59,10 +59,10 @@ impl Native for Surface {
         self.window.chain.dequeue().ok_or(EGL_BAD_ALLOC)
     }
 
-    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)> {
+    fn target(&self, buffer: usize) -> CallResult<(Place, Layout)> {
         let buffer = self.window.buffer(buffer).map_err(|_| EGL_BAD_ALLOC)?;
         let import = buffer.import_once().map_err(|_| EGL_BAD_ALLOC)?;
-        Ok((Place::Import(import), buffer.layout))
+        Ok((Place::Import(import.clone()), buffer.layout))
     }
 
     fn queue(&self, buffer: usize) -> CallResult<()> {

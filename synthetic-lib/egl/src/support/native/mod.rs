@@ -1,5 +1,6 @@
 //! The windows of each platform: where their buffers are, and who shows them.
 
+pub mod android;
 mod egl_window;
 pub mod fbdev;
 pub mod gbm;
@@ -10,13 +11,15 @@ use gil_gbm::buffer::Layout;
 use gil_gbm::format::Format;
 use gil_guest::Import;
 use gil_guest::api::CallResult;
+use memmap2::MmapRaw;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// The memory of a buffer, for the board.
-#[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+#[derive(Debug)]
+pub enum Place {
     /// A buffer of another driver's.
-    Import(&'a Import),
+    Import(Arc<Import>),
     /// Memory that the process has mapped.
     Memory(*mut c_void),
 }
@@ -43,7 +46,12 @@ pub trait Native: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The API's code.
-    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)>;
+    fn target(&self, buffer: usize) -> CallResult<(Place, Layout)>;
+
+    /// Whether the buffer that was dequeued has its number anew: its picture is not known.
+    fn is_new(&self, _buffer: usize) -> bool {
+        false
+    }
 
     /// A buffer is finished: what shows the window may take it.
     ///
@@ -61,4 +69,22 @@ pub trait Native: std::fmt::Debug + Send + Sync {
     fn resized(&self) -> Option<(u32, u32)> {
         None
     }
+}
+
+/// A picture of this size at the beginning of mapped memory; `stride`: bytes from a row to
+/// the next.
+fn mapped(
+    memory: &MmapRaw,
+    (width, height): (u32, u32),
+    format: Format,
+    stride: u32,
+) -> (Place, Layout) {
+    let layout = Layout {
+        width,
+        height,
+        format,
+        stride,
+        offset: 0,
+    };
+    (Place::Memory(memory.as_mut_ptr().cast()), layout)
 }

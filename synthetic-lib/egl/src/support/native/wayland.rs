@@ -3,7 +3,7 @@
 //! is used, with a queue of events of this library's own.
 
 use super::egl_window::EglWindow;
-use super::{Native, Place};
+use super::{Native, Place, mapped};
 use crate::generated::types::*;
 use gil_gbm::buffer::Layout;
 use gil_gbm::chain::BUFFERS_MAX;
@@ -238,18 +238,11 @@ impl Native for Window {
         Ok(free)
     }
 
-    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)> {
+    fn target(&self, buffer: usize) -> CallResult<(Place, Layout)> {
         let state = self.state();
         let picture = state.pictures[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
-        let (width, height) = state.size;
-        let layout = Layout {
-            width,
-            height,
-            format: self.format,
-            stride: self.stride(width),
-            offset: 0,
-        };
-        Ok((Place::Memory(picture.memory.as_mut_ptr().cast()), layout))
+        let stride = self.stride(state.size.0);
+        Ok(mapped(&picture.memory, state.size, self.format, stride))
     }
 
     fn queue(&self, buffer: usize) -> CallResult<()> {

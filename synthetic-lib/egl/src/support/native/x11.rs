@@ -1,7 +1,7 @@
 //! Windows of an X server, on a connection of this library's own: pictures in shared
 //! memory (MIT-SHM), which the server copies to the window.
 
-use super::{Native, Place};
+use super::{Native, Place, mapped};
 use crate::generated::types::*;
 use gil_gbm::buffer::Layout;
 use gil_gbm::chain::BUFFERS_MAX;
@@ -343,18 +343,11 @@ impl Native for Window {
         }
     }
 
-    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)> {
+    fn target(&self, buffer: usize) -> CallResult<(Place, Layout)> {
         let state = self.state();
         let segment = state.segments[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
-        let (width, height) = state.size;
-        let layout = Layout {
-            width,
-            height,
-            format: self.format,
-            stride: self.stride(width),
-            offset: 0,
-        };
-        Ok((Place::Memory(segment.memory.as_mut_ptr().cast()), layout))
+        let stride = self.stride(state.size.0);
+        Ok(mapped(&segment.memory, state.size, self.format, stride))
     }
 
     fn queue(&self, buffer: usize) -> CallResult<()> {
