@@ -207,6 +207,35 @@ fn words_outside_the_vocabulary_are_refused() {
 }
 
 #[test]
+fn hand_written_calls_of_a_subject_have_a_trait() {
+    let subject = "[by_hand]\nWrites = [\"xWrite\"]\n[types]";
+    let of = |text: &str| {
+        let file = Path::new("api/x.toml");
+        of_description(&tests(), file, text, &doubles("x"))
+    };
+    let text = GOOD.replace("[types]", subject);
+    assert_eq!(
+        of(&text).unwrap_err().to_string(),
+        "api/x.toml: by_hand, Writes: there is no other hand-written call of the guest \"xWrite\""
+    );
+    let by_hand = text.replace(
+        "class = \"sync\"",
+        "class = \"sync\"\nmode = \"manual-stub\"",
+    );
+    let outputs = of(&by_hand).expect("good");
+    let manual = outputs
+        .iter()
+        .find(|it| it.text.contains("pub trait Writes {"));
+    let (_, rest) = manual
+        .unwrap()
+        .text
+        .split_once("pub trait Writes {")
+        .unwrap();
+    let (writes, rest) = rest.split_once("pub trait Manual {").unwrap();
+    assert!(writes.contains("fn xWrite(") && !rest.contains("fn xWrite("));
+}
+
+#[test]
 fn a_post_with_output_is_a_contradiction() {
     let text = GOOD
         .replace("const void *ptr", "size_t *ptr")

@@ -46,9 +46,10 @@ fn helper_path(name: &str) -> String {
 pub fn stubs(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: the exported functions.", api.title), api);
     out.push_str("#![allow(non_snake_case, unused_imports, unused_parens, clippy::redundant_field_names, clippy::too_many_arguments, clippy::unit_arg, clippy::unnecessary_cast)]\n\n");
+    let subjects: String = api.by_hand.keys().map(|it| format!("{it}, ")).collect();
     let _ = writeln!(
         out,
-        "use {0}::manual::{{Guest, Helpers, Kept, Local, Manual, Object, Request}};\nuse {0}::types::*;",
+        "use {0}::manual::{{{subjects}Guest, Helpers, Kept, Local, Manual, Object, Request}};\nuse {0}::types::*;",
         paths.guest
     );
     let _ = writeln!(

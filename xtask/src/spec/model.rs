@@ -30,6 +30,8 @@ pub struct Api {
     pub current: Option<String>,
     /// Where each helper of expressions lives.
     pub helpers: BTreeMap<String, HelperSide>,
+    /// Traits of their own for calls that the guest's library has by hand, and their calls.
+    pub by_hand: BTreeMap<String, Vec<String>>,
     /// Scalar types by C name.
     pub types: BTreeMap<String, Scalar>,
     /// What each typedef stands for, as the file has it.
@@ -569,6 +571,12 @@ impl Call {
     /// Whether C programs can call it.
     pub fn is_exported(&self) -> bool {
         self.declaration.is_some()
+    }
+
+    /// Whether the guest's library has its body by hand.
+    pub fn is_by_hand(&self) -> bool {
+        let is_manual = matches!(self.mode, Mode::Stub | Mode::Manual { guest: true, .. });
+        is_manual && self.is_exported()
     }
 
     /// Whether the board ever sees it.

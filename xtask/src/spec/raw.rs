@@ -20,6 +20,8 @@ pub struct RawApi {
     #[serde(default)]
     pub helpers: BTreeMap<String, String>,
     #[serde(default)]
+    pub by_hand: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     pub types: BTreeMap<String, String>,
     #[serde(default)]
     pub handles: BTreeMap<String, RawHandle>,

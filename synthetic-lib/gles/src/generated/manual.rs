@@ -52,200 +52,19 @@ impl Described for Guest {
     }
 }
 
-/// Entry points whose bodies are written by hand.
-pub trait Manual {
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Buffers {
     /// `glBindBuffer`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint);
 
-    /// `glBindFramebuffer`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint);
-
-    /// `glBindTexture`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint);
-
     /// `glDeleteBuffers`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glDeleteBuffers(entry: u64, n: GLsizei, buffers: *const GLuint);
-
-    /// `glDeleteFramebuffers`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDeleteFramebuffers(entry: u64, n: GLsizei, framebuffers: *const GLuint);
-
-    /// `glDeleteRenderbuffers`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDeleteRenderbuffers(entry: u64, n: GLsizei, renderbuffers: *const GLuint);
-
-    /// `glDeleteTextures`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint);
-
-    /// `glDisableVertexAttribArray`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDisableVertexAttribArray(entry: u64, index: GLuint);
-
-    /// `glDrawArrays`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei);
-
-    /// `glDrawElements`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDrawElements(
-        entry: u64,
-        mode: GLenum,
-        count: GLsizei,
-        r#type: GLenum,
-        indices: *const c_void,
-    );
-
-    /// `glEnableVertexAttribArray`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint);
-
-    /// `glFinish`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFinish(entry: u64);
-
-    /// `glFlush`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFlush(entry: u64);
-
-    /// `glFramebufferRenderbuffer`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFramebufferRenderbuffer(
-        entry: u64,
-        target: GLenum,
-        attachment: GLenum,
-        renderbuffertarget: GLenum,
-        renderbuffer: GLuint,
-    );
-
-    /// `glFramebufferTexture2D`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFramebufferTexture2D(
-        entry: u64,
-        target: GLenum,
-        attachment: GLenum,
-        textarget: GLenum,
-        texture: GLuint,
-        level: GLint,
-    );
-
-    /// `glGetError`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetError(entry: u64) -> GLenum;
-
-    /// `glGetString`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetString(entry: u64, name: GLenum) -> *const GLubyte;
-
-    /// `glGetUniformfv`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetUniformfv(entry: u64, program: GLuint, location: GLint, params: *mut GLfloat);
-
-    /// `glGetUniformiv`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetUniformiv(entry: u64, program: GLuint, location: GLint, params: *mut GLint);
-
-    /// `glGetVertexAttribPointerv`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetVertexAttribPointerv(
-        entry: u64,
-        index: GLuint,
-        pname: GLenum,
-        pointer: *mut *mut c_void,
-    );
-
-    /// `glPixelStorei`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glPixelStorei(entry: u64, pname: GLenum, param: GLint);
-
-    /// `glReadPixels`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glReadPixels(
-        entry: u64,
-        x: GLint,
-        y: GLint,
-        width: GLsizei,
-        height: GLsizei,
-        format: GLenum,
-        r#type: GLenum,
-        pixels: *mut c_void,
-    );
-
-    /// `glVertexAttribPointer`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glVertexAttribPointer(
-        entry: u64,
-        index: GLuint,
-        size: GLint,
-        r#type: GLenum,
-        normalized: GLboolean,
-        stride: GLsizei,
-        pointer: *const c_void,
-    );
-
-    /// `glDrawRangeElements`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDrawRangeElements(
-        entry: u64,
-        mode: GLenum,
-        start: GLuint,
-        end: GLuint,
-        count: GLsizei,
-        r#type: GLenum,
-        indices: *const c_void,
-    );
 
     /// `glUnmapBuffer`.
     ///
@@ -287,42 +106,46 @@ pub trait Manual {
         length: GLsizeiptr,
     );
 
-    /// `glBindVertexArray`.
+    /// `glMapBufferOES`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glBindVertexArray(entry: u64, array: GLuint);
+    unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void;
+}
 
-    /// `glDeleteVertexArrays`.
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Draws {
+    /// `glDrawArrays`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glDeleteVertexArrays(entry: u64, n: GLsizei, arrays: *const GLuint);
+    unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei);
 
-    /// `glVertexAttribIPointer`.
+    /// `glDrawElements`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glVertexAttribIPointer(
+    unsafe fn glDrawElements(
         entry: u64,
-        index: GLuint,
-        size: GLint,
+        mode: GLenum,
+        count: GLsizei,
         r#type: GLenum,
-        stride: GLsizei,
-        pointer: *const c_void,
+        indices: *const c_void,
     );
 
-    /// `glGetUniformuiv`.
+    /// `glDrawRangeElements`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glGetUniformuiv(entry: u64, program: GLuint, location: GLint, params: *mut GLuint);
-
-    /// `glGetStringi`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetStringi(entry: u64, name: GLenum, index: GLuint) -> *const GLubyte;
+    unsafe fn glDrawRangeElements(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+    );
 
     /// `glDrawArraysInstanced`.
     ///
@@ -349,29 +172,6 @@ pub trait Manual {
         instancecount: GLsizei,
     );
 
-    /// `glIsSync`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glIsSync(entry: u64, sync: GLsync) -> GLboolean;
-
-    /// `glClientWaitSync`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glClientWaitSync(
-        entry: u64,
-        sync: GLsync,
-        flags: GLbitfield,
-        timeout: GLuint64,
-    ) -> GLenum;
-
-    /// `glVertexAttribDivisor`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint);
-
     /// `glDrawArraysIndirect`.
     ///
     /// # Safety
@@ -389,6 +189,224 @@ pub trait Manual {
         indirect: *const c_void,
     );
 
+    /// `glDrawElementsBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    );
+
+    /// `glDrawRangeElementsBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawRangeElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    );
+
+    /// `glDrawElementsInstancedBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsInstancedBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        instancecount: GLsizei,
+        basevertex: GLint,
+    );
+
+    /// `glMultiDrawArraysEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawArraysEXT(
+        entry: u64,
+        mode: GLenum,
+        first: *const GLint,
+        count: *const GLsizei,
+        primcount: GLsizei,
+    );
+
+    /// `glMultiDrawElementsEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawElementsEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        primcount: GLsizei,
+    );
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait FixedArrays {
+    /// `glClientActiveTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum);
+
+    /// `glColorPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glColorPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glDisableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDisableClientState(entry: u64, array: GLenum);
+
+    /// `glEnableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEnableClientState(entry: u64, array: GLenum);
+
+    /// `glNormalPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void);
+
+    /// `glTexCoordPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glTexCoordPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glVertexPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glPointSizePointerOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glPointSizePointerOES(
+        entry: u64,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Framebuffers {
+    /// `glBindFramebuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint);
+
+    /// `glBindTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint);
+
+    /// `glDeleteFramebuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteFramebuffers(entry: u64, n: GLsizei, framebuffers: *const GLuint);
+
+    /// `glDeleteRenderbuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteRenderbuffers(entry: u64, n: GLsizei, renderbuffers: *const GLuint);
+
+    /// `glDeleteTextures`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint);
+
+    /// `glFramebufferRenderbuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferRenderbuffer(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        renderbuffertarget: GLenum,
+        renderbuffer: GLuint,
+    );
+
+    /// `glFramebufferTexture2D`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferTexture2D(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        textarget: GLenum,
+        texture: GLuint,
+        level: GLint,
+    );
+
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetTexture2DOES(entry: u64, target: GLenum, image: GLeglImageOES);
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetRenderbufferStorageOES(
+        entry: u64,
+        target: GLenum,
+        image: GLeglImageOES,
+    );
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Messages {
     /// `glDebugMessageInsert`.
     ///
     /// # Safety
@@ -476,59 +494,41 @@ pub trait Manual {
         label: *mut GLchar,
     );
 
-    /// `glGetPointerv`.
+    /// `glLabelObjectEXT`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glGetPointerv(entry: u64, pname: GLenum, params: *mut *mut c_void);
-
-    /// `glDrawElementsBaseVertex`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDrawElementsBaseVertex(
+    unsafe fn glLabelObjectEXT(
         entry: u64,
-        mode: GLenum,
-        count: GLsizei,
         r#type: GLenum,
-        indices: *const c_void,
-        basevertex: GLint,
+        object: GLuint,
+        length: GLsizei,
+        label: *const GLchar,
     );
+}
 
-    /// `glDrawRangeElementsBaseVertex`.
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Reads {
+    /// `glPixelStorei`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glDrawRangeElementsBaseVertex(
+    unsafe fn glPixelStorei(entry: u64, pname: GLenum, param: GLint);
+
+    /// `glReadPixels`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glReadPixels(
         entry: u64,
-        mode: GLenum,
-        start: GLuint,
-        end: GLuint,
-        count: GLsizei,
+        x: GLint,
+        y: GLint,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
         r#type: GLenum,
-        indices: *const c_void,
-        basevertex: GLint,
+        pixels: *mut c_void,
     );
-
-    /// `glDrawElementsInstancedBaseVertex`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glDrawElementsInstancedBaseVertex(
-        entry: u64,
-        mode: GLenum,
-        count: GLsizei,
-        r#type: GLenum,
-        indices: *const c_void,
-        instancecount: GLsizei,
-        basevertex: GLint,
-    );
-
-    /// `glGetGraphicsResetStatus`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glGetGraphicsResetStatus(entry: u64) -> GLenum;
 
     /// `glReadnPixels`.
     ///
@@ -545,6 +545,27 @@ pub trait Manual {
         bufSize: GLsizei,
         data: *mut c_void,
     );
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Uniforms {
+    /// `glGetUniformfv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetUniformfv(entry: u64, program: GLuint, location: GLint, params: *mut GLfloat);
+
+    /// `glGetUniformiv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetUniformiv(entry: u64, program: GLuint, location: GLint, params: *mut GLint);
+
+    /// `glGetUniformuiv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetUniformuiv(entry: u64, program: GLuint, location: GLint, params: *mut GLuint);
 
     /// `glGetnUniformfv`.
     ///
@@ -581,136 +602,139 @@ pub trait Manual {
         bufSize: GLsizei,
         params: *mut GLuint,
     );
+}
 
-    /// `glClientActiveTexture`.
+/// Entry points of one subject whose bodies are written by hand.
+pub trait VertexArrays {
+    /// `glDisableVertexAttribArray`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum);
+    unsafe fn glDisableVertexAttribArray(entry: u64, index: GLuint);
 
-    /// `glColorPointer`.
+    /// `glEnableVertexAttribArray`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glColorPointer(
+    unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint);
+
+    /// `glGetVertexAttribPointerv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetVertexAttribPointerv(
         entry: u64,
+        index: GLuint,
+        pname: GLenum,
+        pointer: *mut *mut c_void,
+    );
+
+    /// `glVertexAttribPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexAttribPointer(
+        entry: u64,
+        index: GLuint,
+        size: GLint,
+        r#type: GLenum,
+        normalized: GLboolean,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glBindVertexArray`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindVertexArray(entry: u64, array: GLuint);
+
+    /// `glDeleteVertexArrays`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteVertexArrays(entry: u64, n: GLsizei, arrays: *const GLuint);
+
+    /// `glVertexAttribIPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexAttribIPointer(
+        entry: u64,
+        index: GLuint,
         size: GLint,
         r#type: GLenum,
         stride: GLsizei,
         pointer: *const c_void,
     );
 
-    /// `glDisableClientState`.
+    /// `glVertexAttribDivisor`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glDisableClientState(entry: u64, array: GLenum);
+    unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint);
+}
 
-    /// `glEnableClientState`.
+/// Entry points whose bodies are written by hand.
+pub trait Manual {
+    /// `glFinish`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glEnableClientState(entry: u64, array: GLenum);
+    unsafe fn glFinish(entry: u64);
 
-    /// `glNormalPointer`.
+    /// `glFlush`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void);
+    unsafe fn glFlush(entry: u64);
 
-    /// `glTexCoordPointer`.
+    /// `glGetError`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glTexCoordPointer(
+    unsafe fn glGetError(entry: u64) -> GLenum;
+
+    /// `glGetString`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetString(entry: u64, name: GLenum) -> *const GLubyte;
+
+    /// `glGetStringi`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetStringi(entry: u64, name: GLenum, index: GLuint) -> *const GLubyte;
+
+    /// `glIsSync`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glIsSync(entry: u64, sync: GLsync) -> GLboolean;
+
+    /// `glClientWaitSync`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientWaitSync(
         entry: u64,
-        size: GLint,
-        r#type: GLenum,
-        stride: GLsizei,
-        pointer: *const c_void,
-    );
+        sync: GLsync,
+        flags: GLbitfield,
+        timeout: GLuint64,
+    ) -> GLenum;
 
-    /// `glVertexPointer`.
+    /// `glGetPointerv`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glVertexPointer(
-        entry: u64,
-        size: GLint,
-        r#type: GLenum,
-        stride: GLsizei,
-        pointer: *const c_void,
-    );
+    unsafe fn glGetPointerv(entry: u64, pname: GLenum, params: *mut *mut c_void);
 
-    /// `glPointSizePointerOES`.
+    /// `glGetGraphicsResetStatus`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
-    unsafe fn glPointSizePointerOES(
-        entry: u64,
-        r#type: GLenum,
-        stride: GLsizei,
-        pointer: *const c_void,
-    );
-
-    /// `glLabelObjectEXT`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glLabelObjectEXT(
-        entry: u64,
-        r#type: GLenum,
-        object: GLuint,
-        length: GLsizei,
-        label: *const GLchar,
-    );
-
-    /// `glMapBufferOES`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void;
-
-    /// `glEGLImageTargetTexture2DOES`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glEGLImageTargetTexture2DOES(entry: u64, target: GLenum, image: GLeglImageOES);
-
-    /// `glEGLImageTargetRenderbufferStorageOES`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glEGLImageTargetRenderbufferStorageOES(
-        entry: u64,
-        target: GLenum,
-        image: GLeglImageOES,
-    );
-
-    /// `glMultiDrawArraysEXT`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glMultiDrawArraysEXT(
-        entry: u64,
-        mode: GLenum,
-        first: *const GLint,
-        count: *const GLsizei,
-        primcount: GLsizei,
-    );
-
-    /// `glMultiDrawElementsEXT`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glMultiDrawElementsEXT(
-        entry: u64,
-        mode: GLenum,
-        count: *const GLsizei,
-        r#type: GLenum,
-        indices: *const *const c_void,
-        primcount: GLsizei,
-    );
+    unsafe fn glGetGraphicsResetStatus(entry: u64) -> GLenum;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -12,7 +12,10 @@
     clippy::unnecessary_cast
 )]
 
-use crate::generated::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
+use crate::generated::manual::{
+    Buffers, Draws, FixedArrays, Framebuffers, Guest, Helpers, Kept, Local, Manual, Messages,
+    Object, Reads, Request, Uniforms, VertexArrays,
+};
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
 use gil_guest::{Room, callbacks, data, info};

@@ -10,18 +10,21 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
     out.push_str("#![allow(non_snake_case, unused_imports, clippy::too_many_arguments, clippy::unnecessary_cast)]\n\n");
     imports(api, paths, &mut out);
     described(api, paths, &mut out);
+    for (subject, calls) in &api.by_hand {
+        let _ = writeln!(
+            out,
+            "/// Entry points of one subject whose bodies are written by hand.\npub trait {subject} {{"
+        );
+        let here = |call: &&Call| calls.contains(&call.name);
+        let calls = api.calls.iter().filter(here);
+        calls.for_each(|call| by_hand(api, call, &mut out));
+        out.push_str("}\n\n");
+    }
     out.push_str("/// Entry points whose bodies are written by hand.\npub trait Manual {\n");
+    let is_elsewhere = |call: &Call| api.by_hand.values().flatten().any(|it| *it == call.name);
     for call in &api.calls {
-        if matches!(call.mode, Mode::Stub | Mode::Manual { guest: true, .. }) && call.is_exported()
-        {
-            let _ = writeln!(
-                out,
-                "/// `{0}`.\n///\n/// # Safety\n/// As {1} says of the caller.\nunsafe fn {0}(entry: u64, {2}){3};\n",
-                call.name,
-                api.title,
-                rust_params(call),
-                arrow(&call.ret)
-            );
+        if call.is_by_hand() && !is_elsewhere(call) {
+            by_hand(api, call, &mut out);
         }
         manual_queries(api, call, &mut out);
     }
@@ -32,6 +35,18 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
     out.push_str("}\n");
     helpers(api, &mut out);
     out
+}
+
+/// A call's place in its trait.
+fn by_hand(api: &Api, call: &Call, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "/// `{0}`.\n///\n/// # Safety\n/// As {1} says of the caller.\nunsafe fn {0}(entry: u64, {2}){3};\n",
+        call.name,
+        api.title,
+        rust_params(call),
+        arrow(&call.ret)
+    );
 }
 
 fn imports(api: &Api, paths: &Paths, out: &mut String) {

@@ -7,7 +7,7 @@ use super::error::{Place, Problem, SpecError};
 use super::model::*;
 use super::prototype::{self, CType};
 use super::raw::{RawApi, RawErrors, RawHandle};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a description.
 pub fn api(raw: RawApi) -> Result<Api, SpecError> {
@@ -26,6 +26,7 @@ pub fn api(raw: RawApi) -> Result<Api, SpecError> {
     unique_numbers(&calls)?;
     api.calls = calls;
     check_references(&api)?;
+    check_by_hand(&api)?;
     Ok(api)
 }
 
@@ -42,6 +43,7 @@ fn frame(raw: &RawApi) -> Result<Api, SpecError> {
         errors: None,
         current: raw.current.clone(),
         helpers: helpers(raw)?,
+        by_hand: raw.by_hand.clone(),
         types: types(raw)?,
         typedefs: raw.types.clone(),
         handles: raw.handles.iter().map(handle).collect(),
@@ -282,6 +284,22 @@ fn known_constant(api: &Api, name: &str, place: &Place) -> Result<(), SpecError>
         return Ok(());
     }
     Err(place.error(Problem::UnknownConstant(name.into())))
+}
+
+/// What has a trait of its own is a hand-written call of the guest's, and has one trait.
+fn check_by_hand(api: &Api) -> Result<(), SpecError> {
+    let mut named = BTreeSet::new();
+    for (subject, calls) in &api.by_hand {
+        for name in calls {
+            let mut known = api.calls.iter().filter(|call| call.is_by_hand());
+            if !known.any(|call| call.name == *name) || !named.insert(name) {
+                let (what, name) = ("other hand-written call of the guest", name.clone());
+                let place = Place::table("by_hand").key(subject);
+                return Err(place.error(Problem::Missing { what, name }));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_handles(api: &Api, raw: &RawApi) -> Result<(), SpecError> {
