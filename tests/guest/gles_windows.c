@@ -53,6 +53,7 @@ static struct {
 	void (*bo_unmap)(struct gbm_bo *, void *);
 	int (*bo_write)(struct gbm_bo *, const void *, size_t);
 	int (*bo_get_fd)(struct gbm_bo *);
+	struct gbm_bo *(*bo_import)(struct gbm_device *, uint32_t, void *, uint32_t);
 	uint32_t (*bo_get_stride)(struct gbm_bo *);
 	int (*device_is_format_supported)(struct gbm_device *, uint32_t, uint32_t);
 } gbm;
@@ -78,6 +79,7 @@ static int open_gbm(void)
 	FIND(bo_unmap);
 	FIND(bo_write);
 	FIND(bo_get_fd);
+	FIND(bo_import);
 	FIND(bo_get_stride);
 	FIND(device_is_format_supported);
 	return 1;
@@ -313,6 +315,38 @@ static void images(EGLDisplay display, struct gbm_device *device)
 	gbm.bo_destroy(bo);
 }
 
+/* Two imports of one buffer have one number of the display driver's, as long as either is. */
+static void imports(struct gbm_device *device)
+{
+	enum { IMPORT_FD = 0x5503 };
+	struct {
+		int fd;
+		uint32_t width, height, stride, format;
+	} data = { -1, WIDTH, HEIGHT, 0, XRGB8888 };
+	struct gbm_bo *bo = gbm.bo_create(device, WIDTH, HEIGHT, XRGB8888, USE_SCANOUT);
+	struct gbm_bo *first, *second;
+	uint32_t colour = 0x0a1b2c;
+
+	gbm.bo_write(bo, &colour, sizeof(colour));
+	data.fd = gbm.bo_get_fd(bo);
+	data.stride = gbm.bo_get_stride(bo);
+	first = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	second = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	says(first && second, "a buffer is imported twice");
+	if (!first || !second)
+		return;
+	close(data.fd);
+	gbm.bo_destroy(first);
+	says(pixel(second, 0, 0) == colour, "an import outlives another");
+	gbm.bo_destroy(second);
+	data.fd = gbm.bo_get_fd(bo);
+	says(data.fd >= 0, "a buffer outlives its imports");
+	close(data.fd);
+	first = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	says(!first, "what is closed is not imported");
+	gbm.bo_destroy(bo);
+}
+
 static void with_gbm(void)
 {
 	PFNEGLGETPLATFORMDISPLAYEXTPROC get =
@@ -348,6 +382,7 @@ static void with_gbm(void)
 	state_stays(display, surface, window);
 	mistakes(display, config, surface, device, window);
 	images(display, device);
+	imports(device);
 	eglMakeCurrent(display, NULL, NULL, NULL);
 	eglDestroySurface(display, surface);
 	gbm.surface_destroy(window);
