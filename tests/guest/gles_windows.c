@@ -146,6 +146,15 @@ static EGLContext context_of(EGLDisplay display, EGLConfig config)
 	return eglCreateContext(display, config, NULL, version);
 }
 
+/* The board may have desktop OpenGL; a program is not offered it. */
+static int has_desktop(EGLDisplay display, EGLint name)
+{
+	const EGLint wanted[] = { name, EGL_OPENGL_BIT, EGL_NONE };
+	EGLint count = -1;
+
+	return !eglChooseConfig(display, wanted, NULL, 0, &count) || count != 0;
+}
+
 static void frames(EGLDisplay display, EGLSurface surface, struct gbm_surface *window)
 {
 	struct gbm_bo *shown, *last = NULL;
@@ -373,6 +382,8 @@ static void with_gbm(void)
 	says(eglInitialize(display, NULL, NULL), "it is initialised");
 	config = config_for(display, XRGB8888);
 	says(config != NULL, "there is a configuration for XRGB8888");
+	says(!has_desktop(display, EGL_RENDERABLE_TYPE) && !has_desktop(display, EGL_CONFORMANT),
+	     "there is none for desktop OpenGL");
 	window = gbm.surface_create(device, WIDTH, HEIGHT, XRGB8888, USE_SCANOUT | USE_RENDERING);
 	surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
 	says(surface != NULL, "a window has a surface");
