@@ -53,6 +53,7 @@ static struct {
 	void (*bo_unmap)(struct gbm_bo *, void *);
 	int (*bo_write)(struct gbm_bo *, const void *, size_t);
 	int (*bo_get_fd)(struct gbm_bo *);
+	struct gbm_bo *(*bo_import)(struct gbm_device *, uint32_t, void *, uint32_t);
 	uint32_t (*bo_get_stride)(struct gbm_bo *);
 	int (*device_is_format_supported)(struct gbm_device *, uint32_t, uint32_t);
 } gbm;
@@ -78,6 +79,7 @@ static int open_gbm(void)
 	FIND(bo_unmap);
 	FIND(bo_write);
 	FIND(bo_get_fd);
+	FIND(bo_import);
 	FIND(bo_get_stride);
 	FIND(device_is_format_supported);
 	return 1;
@@ -142,6 +144,15 @@ static EGLContext context_of(EGLDisplay display, EGLConfig config)
 	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE };
 
 	return eglCreateContext(display, config, NULL, version);
+}
+
+/* The board may have desktop OpenGL; a program is not offered it. */
+static int has_desktop(EGLDisplay display, EGLint name)
+{
+	const EGLint wanted[] = { name, EGL_OPENGL_BIT, EGL_NONE };
+	EGLint count = -1;
+
+	return !eglChooseConfig(display, wanted, NULL, 0, &count) || count != 0;
 }
 
 static void frames(EGLDisplay display, EGLSurface surface, struct gbm_surface *window)
@@ -347,6 +358,38 @@ static void images(EGLDisplay display, struct gbm_device *device)
 	gbm.bo_destroy(bo);
 }
 
+/* Two imports of one buffer have one number of the display driver's, as long as either is. */
+static void imports(struct gbm_device *device)
+{
+	enum { IMPORT_FD = 0x5503 };
+	struct {
+		int fd;
+		uint32_t width, height, stride, format;
+	} data = { -1, WIDTH, HEIGHT, 0, XRGB8888 };
+	struct gbm_bo *bo = gbm.bo_create(device, WIDTH, HEIGHT, XRGB8888, USE_SCANOUT);
+	struct gbm_bo *first, *second;
+	uint32_t colour = 0x0a1b2c;
+
+	gbm.bo_write(bo, &colour, sizeof(colour));
+	data.fd = gbm.bo_get_fd(bo);
+	data.stride = gbm.bo_get_stride(bo);
+	first = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	second = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	says(first && second, "a buffer is imported twice");
+	if (!first || !second)
+		return;
+	close(data.fd);
+	gbm.bo_destroy(first);
+	says(pixel(second, 0, 0) == colour, "an import outlives another");
+	gbm.bo_destroy(second);
+	data.fd = gbm.bo_get_fd(bo);
+	says(data.fd >= 0, "a buffer outlives its imports");
+	close(data.fd);
+	first = gbm.bo_import(device, IMPORT_FD, &data, USE_SCANOUT);
+	says(!first, "what is closed is not imported");
+	gbm.bo_destroy(bo);
+}
+
 static void with_gbm(void)
 {
 	PFNEGLGETPLATFORMDISPLAYEXTPROC get =
@@ -373,6 +416,8 @@ static void with_gbm(void)
 	says(eglInitialize(display, NULL, NULL), "it is initialised");
 	config = config_for(display, XRGB8888);
 	says(config != NULL, "there is a configuration for XRGB8888");
+	says(!has_desktop(display, EGL_RENDERABLE_TYPE) && !has_desktop(display, EGL_CONFORMANT),
+	     "there is none for desktop OpenGL");
 	window = gbm.surface_create(device, WIDTH, HEIGHT, XRGB8888, USE_SCANOUT | USE_RENDERING);
 	surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
 	says(surface != NULL, "a window has a surface");
@@ -383,6 +428,7 @@ static void with_gbm(void)
 	mistakes(display, config, surface, device, window);
 	images(display, device);
 	destroyed_under(display, config, device, context);
+	imports(device);
 	eglMakeCurrent(display, NULL, NULL, NULL);
 	eglDestroySurface(display, surface);
 	gbm.surface_destroy(window);

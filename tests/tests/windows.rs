@@ -20,7 +20,7 @@ both_widths! {
         let package = width.package("libgbm1");
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
-        is_ok(&run, 42);
+        is_ok(&run, 47);
     }
 
     fn a_frame_buffer_device_is_a_window(width: Width) {

@@ -2,8 +2,9 @@
 //! ours, whose address it is.
 
 use crate::abi::{self, BoHandle, ImportFd, ImportFdModifier};
-use crate::buffer::{Buffer, Device as Driver, Layout};
+use crate::buffer::{Buffer, Layout};
 use crate::chain::{BUFFERS_MAX, Chain};
+use crate::device::Device as Driver;
 use crate::format::Format;
 use std::collections::HashSet;
 use std::ffi::{c_int, c_uint, c_void};
@@ -175,7 +176,7 @@ unsafe extern "C" fn create_device(fd: c_int, version: u32) -> *mut abi::Device 
     let device = driver.map(|driver| {
         Box::new(Device {
             abi: functions(fd, version),
-            driver: Arc::new(driver),
+            driver,
         })
     });
     let device = pointer(device);

@@ -1,5 +1,6 @@
 //! Buffers of a display driver, in the guest's RAM.
 
+use crate::device::{Device, Handle};
 use crate::format::Format;
 use gil_guest::Import;
 use memmap2::{MmapMut, MmapOptions};
@@ -9,20 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A buffer's width and height are less: the product of any two fits.
 pub const SIDE_MAX: u32 = 1 << 15;
-
-/// The display driver, open.
-#[derive(Debug)]
-pub struct Device(OwnedFd);
-
-impl Device {
-    /// Shares the program's open device.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
-        fd.try_clone_to_owned().map(Self)
-    }
-}
 
 /// Where a buffer comes from.
 #[derive(Debug)]
@@ -61,9 +48,7 @@ impl Layout {
 /// A buffer.
 #[derive(Debug)]
 pub struct Buffer {
-    device: Arc<Device>,
-    /// The display driver's number of it.
-    handle: u32,
+    handle: Handle,
     origin: Origin,
     /// How its picture lies.
     pub layout: Layout,
@@ -93,11 +78,9 @@ impl Buffer {
         {
             return Err(invalid());
         }
-        let fd = device.0.as_fd();
-        let made = drm_ffi::mode::dumbbuffer::create(fd, width, height, format.bits, 0)?;
+        let made = drm_ffi::mode::dumbbuffer::create(device.fd(), width, height, format.bits, 0)?;
         Ok(Self {
-            device: device.clone(),
-            handle: made.handle,
+            handle: device.handle(|_| Ok(made.handle))?,
             origin: Origin::Dumb,
             layout: Layout {
                 width,
@@ -126,10 +109,12 @@ impl Buffer {
         if sides.iter().any(|side| !(1..SIDE_MAX).contains(side)) || layout.end() > size {
             return Err(invalid());
         }
-        let found = drm_ffi::gem::fd_to_handle(device.0.as_fd(), buffer)?;
+        let find = |fd: BorrowedFd<'_>| {
+            let found = drm_ffi::gem::fd_to_handle(fd, buffer)?;
+            Ok(found.handle)
+        };
         Ok(Self {
-            device: device.clone(),
-            handle: found.handle,
+            handle: device.handle(find)?,
             origin: Origin::Imported,
             layout,
             size,
@@ -140,7 +125,7 @@ impl Buffer {
 
     /// The display driver's number of it.
     pub fn handle(&self) -> u32 {
-        self.handle
+        self.handle.number()
     }
 
     /// Its dma-buf.
@@ -149,8 +134,8 @@ impl Buffer {
     /// The display driver's.
     pub fn export(&self) -> io::Result<OwnedFd> {
         let flags = libc::O_CLOEXEC | libc::O_RDWR;
-        let found =
-            drm_ffi::gem::handle_to_fd(self.device.0.as_fd(), self.handle, flags.unsigned_abs())?;
+        let (fd, handle) = (self.handle.device().fd(), self.handle());
+        let found = drm_ffi::gem::handle_to_fd(fd, handle, flags.unsigned_abs())?;
         // SAFETY: the driver made it for this call.
         Ok(unsafe { OwnedFd::from_raw_fd(found.fd) })
     }
@@ -191,11 +176,11 @@ impl Buffer {
         options.len(len);
         match self.origin {
             Origin::Dumb => {
-                let fd = self.device.0.as_fd();
-                let place = drm_ffi::mode::dumbbuffer::map(fd, self.handle, 0, 0)?;
+                let fd = self.handle.device().fd();
+                let place = drm_ffi::mode::dumbbuffer::map(fd, self.handle(), 0, 0)?;
                 // SAFETY: what other processes and the board write there, they write at
                 // times that the program chose; here it is bytes only.
-                unsafe { options.offset(place.offset).map_mut(&self.device.0) }
+                unsafe { options.offset(place.offset).map_mut(&fd) }
             }
             // SAFETY: the same.
             Origin::Imported => unsafe { options.map_mut(&self.export()?) },
@@ -213,15 +198,4 @@ fn length(buffer: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: it moves the position of a descriptor that is the caller's.
     let end = unsafe { libc::lseek64(buffer.as_raw_fd(), 0, libc::SEEK_END) };
     u64::try_from(end).map_err(|_| io::Error::last_os_error())
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        let fd = self.device.0.as_fd();
-        // The memory goes with the last of its users. An error here has no remedy.
-        let _ = match self.origin {
-            Origin::Dumb => drm_ffi::mode::dumbbuffer::destroy(fd, self.handle).map(drop),
-            Origin::Imported => drm_ffi::gem::close(fd, self.handle).map(drop),
-        };
-    }
 }

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`abi`] | the structures that libgbm and a back end share |
 //! | [`buffer`] | buffers of a display driver |
+//! | [`device`] | the display driver, and its numbers of buffers |
 //! | [`chain`] | the buffers of a window: which is shown, which may be drawn to |
 //! | [`format`](mod@format) | pixel formats |
 //! | `backend` | what libgbm calls |
@@ -18,6 +19,7 @@ pub mod abi;
 mod backend;
 pub mod buffer;
 pub mod chain;
+pub mod device;
 pub mod format;
 
 pub use backend::{Window, device_of, is_device, surface_of};

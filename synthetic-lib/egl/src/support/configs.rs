@@ -95,6 +95,16 @@ pub fn attribute(
     }
 }
 
+/// Whether no configuration that a program sees has such an attribute.
+fn is_never((name, value): (EGLint, EGLint)) -> bool {
+    let never = match name {
+        EGL_RENDERABLE_TYPE | EGL_CONFORMANT => !APIS,
+        EGL_SURFACE_TYPE => EGL_PIXMAP_BIT,
+        _ => 0,
+    };
+    value != EGL_DONT_CARE && value & never != 0
+}
+
 /// What a program asks for, as the board is asked, and whether it asks for windows.
 fn asked(platform: &Platform, mut list: Vec<(EGLint, EGLint)>) -> (Vec<(EGLint, EGLint)>, bool) {
     if !platform.has_windows() {
@@ -124,6 +134,7 @@ fn asked(platform: &Platform, mut list: Vec<(EGLint, EGLint)>) -> (Vec<(EGLint, 
 pub unsafe fn choose(entry: u64, dpy: &Object, list: *const EGLint) -> CallResult<Vec<Handle>> {
     // SAFETY: the caller's.
     let list = unsafe { pairs(list) }?;
+    let has_any = !list.iter().any(|&pair| is_never(pair));
     let (list, wants_windows) = asked(display::platform(dpy), list);
     let word = |value: EGLint| i64::from(value).cast_unsigned();
     let attributes = list
@@ -142,6 +153,9 @@ pub unsafe fn choose(entry: u64, dpy: &Object, list: *const EGLint) -> CallResul
         Guest::check(reply.result)?;
         Ok(reply.configs)
     })?;
+    // The board may have what no program is offered, desktop OpenGL: but what is wrong
+    // with the list it has found.
+    found.retain(|_| has_any);
     if wants_windows {
         let is_drawn = |config: &Handle| {
             let address: EGLConfig = Object::found(Kind::Config, *config);
@@ -182,6 +196,21 @@ pub unsafe fn pairs<T: Copy + PartialEq + From<i16>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn desktop_opengl_is_never_offered() {
+        const EGL_OPENGL_BIT: EGLint = 8;
+        let wanted = [EGL_OPENGL_BIT, EGL_OPENGL_BIT | EGL_OPENGL_ES2_BIT];
+        for name in [EGL_RENDERABLE_TYPE, EGL_CONFORMANT] {
+            assert!(wanted.iter().all(|&value| is_never((name, value))));
+            assert!(!is_never((name, APIS)) && !is_never((name, EGL_DONT_CARE)));
+        }
+        assert!(is_never((
+            EGL_SURFACE_TYPE,
+            EGL_PBUFFER_BIT | EGL_PIXMAP_BIT
+        )));
+        assert!(!is_never((EGL_RED_SIZE, EGL_OPENGL_BIT)));
+    }
 
     #[test]
     fn windows_are_asked_for_as_pbuffers() {
