@@ -1,7 +1,7 @@
 /* What programs rarely look at, and the Khronos conformance tests do: primitives that
  * restart in arrays of the program's memory, what may be done while a buffer is mapped,
- * memory that a query leaves alone, messages that come before a call returns. It prints
- * the same wherever the same driver draws. */
+ * memory that a query leaves alone, messages that come before a call returns, lists whose
+ * names are wrong. It prints the same wherever the same driver draws. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
@@ -32,6 +32,9 @@ static void picture(const char *what)
 	printf("%s: %016llx, %u pixels, error %#x\n", what, (unsigned long long)sum, filled, glGetError());
 }
 
+static EGLDisplay display;
+static EGLConfig config;
+
 static void begin(void)
 {
 	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT,
@@ -40,12 +43,11 @@ static void begin(void)
 	static const EGLint size[] = { EGL_WIDTH, SIZE, EGL_HEIGHT, SIZE, EGL_NONE };
 	static const EGLint version[] = { EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 2,
 					  EGL_CONTEXT_OPENGL_DEBUG, EGL_TRUE, EGL_NONE };
-	EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
-	EGLConfig config;
 	EGLint count = 0;
 	EGLContext context;
 	EGLSurface surface;
 
+	display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
 	if (!eglInitialize(display, NULL, NULL) || !eglChooseConfig(display, wanted, &config, 1, &count) || !count) {
 		printf("no display: %#x\n", eglGetError());
 		exit(1);
@@ -277,6 +279,25 @@ static void messages(void)
 	glDisable(GL_DEBUG_OUTPUT);
 }
 
+/* A name that is none is an error, whatever is behind it, even nothing. */
+static void lists(void)
+{
+	static const EGLint names[] = { 0, 1, -1 };
+	EGLint list[256];
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		list[i] = 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		list[0] = names[i];
+		list[1] = EGL_NONE;
+		printf("a context with attribute %d: %d, ", names[i],
+		       eglCreateContext(display, config, EGL_NO_CONTEXT, list) != EGL_NO_CONTEXT);
+		printf("%#x\n", eglGetError());
+		printf("a surface with it: %d, ", eglCreatePbufferSurface(display, config, list) != EGL_NO_SURFACE);
+		printf("%#x\n", eglGetError());
+	}
+}
+
 int main(void)
 {
 	GLuint made;
@@ -287,6 +308,7 @@ int main(void)
 	mapped();
 	left_alone(made);
 	messages();
+	lists();
 	error("all");
 	return 0;
 }

@@ -49,6 +49,7 @@ use gil_guest::api::{Api, CallResult, Kept, Noted};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 use window::Surface;
 
@@ -79,6 +80,10 @@ impl Api for Guest {
             Ok(()) => EGL_TRUE,
             Err(_) => EGL_FALSE,
         }
+    }
+
+    fn is_key(key: u64) -> bool {
+        NAMES.contains(&key)
     }
 
     /// Configurations are the board's.
@@ -120,8 +125,15 @@ impl Helpers for Guest {
     }
 }
 
+/// The numbers of attributes, and of everything else that EGL and its extensions name.
+const NAMES: RangeInclusive<u64> = 0x3000..=0x3FFF;
+
 /// The versions of OpenGL ES that the guest's library has.
 const VERSIONS: [(EGLint, EGLint); 6] = [(1, 0), (1, 1), (2, 0), (3, 0), (3, 1), (3, 2)];
+
+fn key(name: EGLint) -> u64 {
+    i64::from(name).cast_unsigned()
+}
 
 /// The version that a context is asked for.
 ///
@@ -131,7 +143,7 @@ unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
     let mut version = (1, 0);
     // SAFETY: the caller's.
     unsafe {
-        while !list.is_null() && *list != EGL_NONE {
+        while !list.is_null() && *list != EGL_NONE && Guest::is_key(key(*list)) {
             let value = *list.add(1);
             match *list {
                 EGL_CONTEXT_CLIENT_VERSION => version.0 = value,

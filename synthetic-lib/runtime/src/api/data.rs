@@ -186,6 +186,11 @@ unsafe fn list_until<A: Api, T: Word>(
         if key == end {
             return Ok(Some(all));
         }
+        if !A::is_key(key) {
+            // The driver refuses it before it looks for its value, or for the list's end.
+            all.push(Property::Word(key, 0));
+            return Ok(Some(all));
+        }
         if all.len() == PROPERTIES_MAX {
             return Err(A::VALUE);
         }

@@ -117,6 +117,11 @@ pub trait Api: Described {
         false
     }
 
+    /// Whether a list may have this key. Behind another one, nothing is read.
+    fn is_key(_key: u64) -> bool {
+        true
+    }
+
     /// Whether an operation signals objects of this kind.
     fn is_event(_kind: Self::Kind) -> bool {
         false

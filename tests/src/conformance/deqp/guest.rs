@@ -12,6 +12,8 @@ use std::path::Path;
 const FOLDER: &str = "/conformance";
 /// Its list of cases.
 const LIST: &str = "/conformance/cases.txt";
+/// The folder of libraries there.
+const LIBRARIES: &str = "/tmp/libraries";
 /// A line before the program's exit code.
 const MARK: &str = "gil-conformance: ended ";
 /// Debian's packages with what the programs need.
@@ -48,15 +50,26 @@ pub fn run(
     let (variable, platform) = PLATFORM;
     words.extend(["--env".into(), format!("{variable}={platform}")]);
     words.extend(options.run.iter().cloned());
-    let script = format!(
-        "cd {FOLDER}; stdbuf -oL ./{name} --deqp-caselist-file={LIST} {}; echo; echo \"{MARK}$?\"",
-        OPTIONS.join(" ")
-    );
+    let script = script(&name);
     words.extend(["--".into(), "sh".into(), "-c".into(), script]);
     let run = Run::new(words).finish();
     let (stdout, stderr) = (run.stdout.as_bytes(), run.stderr.as_bytes());
     super::log(suite, "guest", stdout, stderr, options)?;
     Ok(Printed::read(&run.stdout, code(&run.stdout).or(run.code)))
+}
+
+/// What runs the program. It opens the libraries under the names that only packages for
+/// developers have.
+fn script(name: &str) -> String {
+    format!(
+        "cd {FOLDER}; mkdir {LIBRARIES}
+for library in libEGL.so.1 libGLESv2.so.2; do
+  ln -s /usr/lib/*/$library {LIBRARIES}/${{library%.*}}
+done
+LD_LIBRARY_PATH={LIBRARIES} stdbuf -oL ./{name} --deqp-caselist-file={LIST} {}
+code=$?; echo; echo \"{MARK}$code\"",
+        OPTIONS.join(" ")
+    )
 }
 
 /// The program's exit code, if the guest lived to say it.
@@ -82,6 +95,12 @@ fn data(beside: &Path) -> io::Result<Vec<(std::path::PathBuf, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_code_is_not_that_of_another_command() {
+        assert!(script("deqp-egl").contains("\ncode=$?; echo; "));
+        assert!(script("deqp-egl").contains("/${library%.*}\n"));
+    }
 
     #[test]
     fn the_programs_own_code_counts() {

@@ -127,11 +127,20 @@ pub fn run(
         if left.is_empty() {
             break;
         }
-        // A limit that many cases reached together is nobody's fault.
-        if printed.is_late && has_results {
+        // A limit that many cases reached together is nobody's fault, and some cases end
+        // the process behind them.
+        if has_results && (printed.is_late || at.is_none()) {
             continue;
         }
-        let culprit = at.map_or_else(|| left[0].clone(), |at| asked[at].clone());
+        let Some(at) = at else {
+            // It fails before its first case, and would with any other.
+            let all = left
+                .drain(..)
+                .map(|case| (case, Outcome::None(printed.how.clone())));
+            outcomes.extend(all);
+            break;
+        };
+        let culprit = asked[at].clone();
         left.retain(|case| *case != culprit);
         outcomes.insert(culprit, Outcome::None(printed.how));
     }
@@ -181,9 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_results_ends() {
+    fn a_program_that_begins_no_case_runs_once() {
         let cases = ["a", "b"].map(String::from);
-        let outcomes = run(&cases, |_| Ok(Printed::default())).unwrap();
-        assert_eq!(outcomes.len(), 2);
+        let mut runs = 0;
+        let outcomes = run(&cases, |_| {
+            runs += 1;
+            Ok(Printed::default())
+        });
+        assert_eq!((outcomes.unwrap().len(), runs), (2, 1));
     }
 }
