@@ -127,6 +127,9 @@ fn known(pname: GLenum) -> Option<CallResult<GLint>> {
         GL_MAJOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.0)),
         GL_MINOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.1)),
         GL_NUM_EXTENSIONS if !is_fixed => Some(texts::extensions().map(|all| all.count() as GLint)),
+        GL_DEBUG_LOGGED_MESSAGES | GL_DEBUG_NEXT_LOGGED_MESSAGE_LENGTH => {
+            debug::log::about(&current, pname)
+        }
         name => pictures::stored(&mut shadow::of(&current), name).map(Ok),
     }
 }
