@@ -9,6 +9,7 @@
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
 //! | [`images`] | textures and framebuffers of EGL's images |
+//! | [`syncs`] | waits for sync objects |
 //! | [`uniforms`] | values of uniforms |
 //! | [`debug`] | labels and messages |
 //! | [`texts`] | `glGetString` |
@@ -22,6 +23,7 @@ mod manual;
 pub mod mapping;
 pub mod pictures;
 pub mod shadow;
+pub mod syncs;
 pub mod texts;
 pub mod uniforms;
 
