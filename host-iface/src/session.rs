@@ -9,6 +9,7 @@ mod forward;
 mod link;
 mod links;
 pub(crate) mod log;
+mod mirrors;
 mod observe;
 mod output;
 mod place;
@@ -46,6 +47,7 @@ use gil_wire::envelope::Class;
 use gil_wire::finish::Finish;
 use gil_wire::monitor::Event as Monitor;
 use links::Links;
+use mirrors::Mirrors;
 use schedule::Schedule;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,6 +105,7 @@ pub struct Session {
     links: Links,
     schedule: Schedule,
     delivery: Delivery,
+    mirrors: Mirrors,
     /// Until when operations may stay unpublished although they started; 0 unless the
     /// last doorbell left such.
     deferred_ns: u64,
@@ -154,6 +157,7 @@ impl Session {
             links: Links::new(process, pointer_bits, is_logged, boards),
             schedule: Schedule::new(engines),
             delivery: Delivery::default(),
+            mirrors: Mirrors::default(),
             deferred_ns: 0,
         }
     }
@@ -241,11 +245,24 @@ impl Session {
         context: &mut Context<'_>,
         submission: &Submission,
     ) -> Result<Answer, Refusal> {
-        let now_ns = submission.now_ns();
         let envelopes = submission.envelopes();
         let envelopes = envelopes.map_err(|error| Refusal::Bad(error.to_string()))?;
-        let regions = rows::regions(&envelopes, &submission.regions)?;
-        let mut calls = Calls::new(submission, &envelopes, &regions)?;
+        let mut regions = rows::regions(&envelopes, &submission.regions)?;
+        let held = &self.delivery.held;
+        let compared = mirrors::compare(&self.mirrors, held, context, &envelopes, &mut regions)?;
+        let calls = Calls::new(submission, &envelopes, &regions)?;
+        let answer = self.execute_calls(context, submission, calls);
+        self.mirrors.sent(compared, answer.is_ok());
+        answer
+    }
+
+    fn execute_calls(
+        &mut self,
+        context: &mut Context<'_>,
+        submission: &Submission,
+        mut calls: Calls<'_>,
+    ) -> Result<Answer, Refusal> {
+        let now_ns = submission.now_ns();
         context.took.op = Some(calls.last().envelope.op);
         if !self.links.are_several() && self.links.first().is_lost() {
             return Err(Refusal::Lost);

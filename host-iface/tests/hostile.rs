@@ -142,6 +142,7 @@ fn envelopes() -> impl Strategy<Value = Vec<u8>> {
                 retires,
                 regions,
                 rows: rows.into(),
+                mirror: flags.2.then_some(1),
                 ..Envelope::new(gil_wire::Op::new(1, 1), class, entry)
             };
             push(&envelope, &mut bytes);

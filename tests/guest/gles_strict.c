@@ -242,6 +242,43 @@ static void left_alone(GLuint made)
 	error("");
 }
 
+/* Queries that fail write nothing. */
+static void refused(GLuint made)
+{
+	GLint values[4] = { -7, -7, -7, -7 }, size = -7;
+	GLboolean flags[4] = { 9, 9, 9, 9 };
+	GLfloat floats[4] = { -7, -7, -7, -7 };
+	GLint64 wide[2] = { -7, -7 };
+	GLenum type = 77;
+	GLsizei length = -7;
+	char name[8] = "xxxxxxx";
+
+	glGetIntegerv(0x1234, values);
+	glGetFloatv(0x1234, floats);
+	glGetBooleanv(0x1234, flags);
+	glGetInteger64v(0x1234, wide);
+	printf("no such state: %d %g %d %d", values[0], floats[0], flags[0], (int)wide[0]);
+	error("");
+	glGetShaderiv(12345, GL_COMPILE_STATUS, values);
+	glGetProgramiv(made, 0x1234, values);
+	glGetTexParameterfv(GL_TEXTURE_2D, 0x1234, floats);
+	glGetBufferParameteriv(GL_ARRAY_BUFFER, 0x1234, values);
+	glGetVertexAttribfv(0, 0x1234, floats);
+	printf("no such thing: %d %g %g", values[0], floats[0], floats[3]);
+	error("");
+	glGetActiveUniform(made, 999, sizeof(name), &length, &size, &type, name);
+	printf("no such uniform: %d %d %u", length, size, type);
+	show("", name, sizeof(name));
+	error("it");
+	glGetShaderInfoLog(12345, sizeof(name), &length, name);
+	printf("no such shader: %d", length);
+	show("", name, sizeof(name));
+	error("it");
+	glGetShaderPrecisionFormat(0x1234, GL_HIGH_FLOAT, values, &size);
+	printf("no such precision: %d %d %d", values[0], values[1], size);
+	error("");
+}
+
 static void GL_APIENTRY message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length,
 				const GLchar *text, const void *count)
 {
@@ -252,9 +289,31 @@ static void GL_APIENTRY message(GLenum source, GLenum type, GLuint id, GLenum se
 	glIsEnabled(GL_BLEND);
 }
 
-/* What is wrong is said before the call returns. */
+static void logged(const char *what)
+{
+	GLint count = -1, length = -1;
+
+	glGetIntegerv(GL_DEBUG_LOGGED_MESSAGES, &count);
+	glGetIntegerv(GL_DEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length);
+	printf("%s: %d messages, the next of %d\n", what, count, length);
+}
+
+static void one_of_the_log(void)
+{
+	GLenum source = 0, type = 0, severity = 0;
+	GLsizei length = 0;
+	GLuint id = 0, count;
+	GLchar text[64] = "none";
+
+	count = glGetDebugMessageLog(1, sizeof(text), &source, &type, &id, &severity, &length, text);
+	printf("%u of the log: %#x %#x %u %#x, %d: %s\n", count, source, type, id, severity, length, text);
+}
+
+/* What is wrong is said before the call returns. What was said before anybody wanted to
+ * hear it stays in the log. */
 static void messages(void)
 {
+	GLchar texts[4];
 	int count = 0;
 
 	glEnable(GL_DEBUG_OUTPUT);
@@ -262,10 +321,14 @@ static void messages(void)
 	glDebugMessageControl(GL_DONT_CARE, GL_DONT_CARE, GL_DONT_CARE, 0, NULL, GL_FALSE);
 	glDebugMessageControl(GL_DEBUG_SOURCE_API, GL_DEBUG_TYPE_ERROR, GL_DONT_CARE, 0, NULL, GL_TRUE);
 	glDebugMessageControl(GL_DEBUG_SOURCE_APPLICATION, GL_DONT_CARE, GL_DONT_CARE, 0, NULL, GL_TRUE);
-	/* gil would hand the log's messages to the function. */
 	while (glGetDebugMessageLog(8, 0, NULL, NULL, NULL, NULL, NULL, NULL) > 0)
 		;
+	glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_OTHER, 11, GL_DEBUG_SEVERITY_HIGH, -1, "before");
+	glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 12, GL_DEBUG_SEVERITY_LOW, 5, "those of");
+	logged("in the log");
 	glDebugMessageCallback(message, &count);
+	printf("handed over: %d\n", count);
+	logged("with a function");
 	glEnable(GL_TEXTURE_2D);
 	printf("after a wrong call: %d\n", count);
 	error("it");
@@ -274,7 +337,16 @@ static void messages(void)
 	glIsEnabled(GL_TEXTURE_2D);
 	printf("after a wrong question: %d\n", count);
 	error("it");
+	one_of_the_log();
+	logged("one fewer");
 	glDebugMessageCallback(NULL, NULL);
+	glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_OTHER, 13, GL_DEBUG_SEVERITY_HIGH, -1, "after");
+	logged("without a function");
+	one_of_the_log();
+	one_of_the_log();
+	one_of_the_log();
+	printf("too short: %u", glGetDebugMessageLog(1, -1, NULL, NULL, NULL, NULL, NULL, texts));
+	error("");
 	glDisable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
 	glDisable(GL_DEBUG_OUTPUT);
 }
@@ -307,6 +379,7 @@ int main(void)
 	restarts();
 	mapped();
 	left_alone(made);
+	refused(made);
 	messages();
 	lists();
 	error("all");

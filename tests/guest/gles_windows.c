@@ -4,6 +4,7 @@
  * screen by the frame buffer device. Prints "ok NAME" or "FAILED NAME" for each point.
  *
  *     gles_windows            the window and the images
+ *     gles_windows changes    images that change now and then: 12,800 bytes go to the board
  *     gles_windows fbdev      the screen, whose quarters are red, green, blue and white
  */
 #include <EGL/egl.h>
@@ -20,7 +21,7 @@
 
 enum { WIDTH = 64, HEIGHT = 48 };
 enum { XRGB8888 = 0x34325258, RGB565 = 0x36314752 };
-enum { USE_SCANOUT = 1, USE_RENDERING = 4, USE_WRITE = 8, TRANSFER_READ = 1 };
+enum { USE_SCANOUT = 1, USE_RENDERING = 4, USE_WRITE = 8, TRANSFER_READ = 1, TRANSFER_WRITE = 2 };
 
 static int failures;
 
@@ -390,7 +391,70 @@ static void imports(struct gbm_device *device)
 	gbm.bo_destroy(bo);
 }
 
-static void with_gbm(void)
+/* The CPU draws a row. */
+static void row(struct gbm_bo *bo, unsigned y, uint32_t colour)
+{
+	uint32_t stride = 0;
+	void *data = NULL;
+	char *place = gbm.bo_map(bo, 0, 0, WIDTH, HEIGHT, TRANSFER_WRITE, &stride, &data);
+
+	for (unsigned x = 0; x < WIDTH; x++)
+		memcpy(place + y * stride + 4 * x, &colour, 4);
+	gbm.bo_unmap(bo, data);
+}
+
+/* A row of the framebuffer has a colour. */
+static int has(unsigned y, uint32_t colour)
+{
+	unsigned char got[4] = { 0 };
+
+	glReadPixels(5, (GLint)y, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, got);
+	return ((uint32_t)got[0] << 16 | (uint32_t)got[1] << 8 | got[2]) == colour;
+}
+
+static void changes(EGLDisplay display, struct gbm_device *device)
+{
+	PFNGLEGLIMAGETARGETTEXTURE2DOESPROC target =
+		(void *)eglGetProcAddress("glEGLImageTargetTexture2DOES");
+	struct gbm_bo *bo = gbm.bo_create(device, WIDTH, HEIGHT, XRGB8888, USE_RENDERING);
+	EGLImageKHR image;
+	GLuint texture, framebuffer;
+	int fd = gbm.bo_get_fd(bo);
+
+	image = image_of(display, bo, (EGLint)gbm.bo_get_stride(bo), fd);
+	close(fd);
+	for (unsigned y = 0; y < HEIGHT; y++)
+		row(bo, y, 0x010101 * y);
+	glGenTextures(1, &texture);
+	glBindTexture(GL_TEXTURE_2D, texture);
+	target(GL_TEXTURE_2D, image);
+	for (int n = 0; n < 5; n++)
+		glBindTexture(GL_TEXTURE_2D, texture);
+	target(GL_TEXTURE_2D, image);
+	row(bo, 7, 0x123456);
+	glBindTexture(GL_TEXTURE_2D, texture);
+	glGenFramebuffers(1, &framebuffer);
+	glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+	glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
+	says(has(6, 0x060606) && has(7, 0x123456) && has(8, 0x080808), "a row that changed is sent");
+	fill(0, 0, WIDTH, HEIGHT, 0x112233);
+	glFinish();
+	says(pixel(bo, 5, 7) == 0x112233, "what the GPU drew is in the buffer");
+	glBindFramebuffer(GL_FRAMEBUFFER, 0);
+	row(bo, 3, 0x654321);
+	glBindTexture(GL_TEXTURE_2D, texture);
+	glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+	says(has(2, 0x112233) && has(3, 0x654321) && has(4, 0x112233),
+	     "what the CPU draws over it is sent");
+	fill(0, 0, WIDTH, HEIGHT, 0x112233);
+	glFinish();
+	says(pixel(bo, 5, 3) == 0x112233, "what the GPU draws over that is in the buffer");
+	says(glGetError() == GL_NO_ERROR, "images leave no error");
+	glBindFramebuffer(GL_FRAMEBUFFER, 0);
+	gbm.bo_destroy(bo);
+}
+
+static void with_gbm(int only_changes)
 {
 	PFNEGLGETPLATFORMDISPLAYEXTPROC get =
 		(void *)eglGetProcAddress("eglGetPlatformDisplayEXT");
@@ -423,12 +487,16 @@ static void with_gbm(void)
 	says(surface != NULL, "a window has a surface");
 	context = context_of(display, config);
 	says(eglMakeCurrent(display, surface, surface, context), "it is drawn to");
-	frames(display, surface, window);
-	state_stays(display, surface, window);
-	mistakes(display, config, surface, device, window);
-	images(display, device);
-	destroyed_under(display, config, device, context);
-	imports(device);
+	if (only_changes) {
+		changes(display, device);
+	} else {
+		frames(display, surface, window);
+		state_stays(display, surface, window);
+		mistakes(display, config, surface, device, window);
+		images(display, device);
+		destroyed_under(display, config, device, context);
+		imports(device);
+	}
 	eglMakeCurrent(display, NULL, NULL, NULL);
 	eglDestroySurface(display, surface);
 	gbm.surface_destroy(window);
@@ -465,6 +533,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "fbdev"))
 		with_fbdev();
 	else
-		with_gbm();
+		with_gbm(argc > 1 && !strcmp(argv[1], "changes"));
 	return failures != 0;
 }

@@ -14,6 +14,13 @@ fn is_ok(run: &Finished, points: usize) {
     );
 }
 
+/// Bytes that calls of this name had with them.
+fn bytes_to_board(run: &Finished, name: &str) -> u64 {
+    let entries = run.report["entries"].as_array().expect("a list of calls");
+    let call = entries.iter().find(|call| call["name"] == name);
+    call.and_then(|call| call["bytes_to_board"].as_u64()).expect("the call")
+}
+
 both_widths! {
     fn windows_and_images_of_libgbm_are_in_the_guests_memory(width: Width) {
         let program = guest_program_of(width, "tests/guest/gles_windows.c", Link::Gles);
@@ -21,6 +28,16 @@ both_widths! {
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
         is_ok(&run, 47);
+    }
+
+    fn only_what_changed_of_an_image_is_sent(width: Width) {
+        let program = guest_program_of(width, "tests/guest/gles_windows.c", Link::Gles);
+        let package = width.package("libgbm1");
+        let program = program.display().to_string();
+        let (_, run) = shown(&["--pkg", &package, &program, "changes"]);
+        is_ok(&run, 16);
+        // All of it once, and two rows.
+        assert_eq!(bytes_to_board(&run, "gilFillImage"), 64 * 48 * 4 + 2 * 64 * 4);
     }
 
     fn a_frame_buffer_device_is_a_window(width: Width) {

@@ -113,6 +113,10 @@ pub struct Envelope<'a> {
     /// Those of its regions of which only rows count. The board gets and gives
     /// their rows one behind the other.
     pub rows: Cow<'a, [RegionRows]>,
+    /// The number under which the host keeps a copy of its regions, as the board has them:
+    /// input that equals its copy goes as a region without bytes. The regions of each
+    /// direction are counted apart, and one of either has the same copy.
+    pub mirror: Option<u64>,
     /// The generated argument type, encoded. Opaque here. A library that encodes
     /// its arguments where they travel leaves this empty.
     pub args: &'a [u8],
@@ -136,6 +140,7 @@ impl Envelope<'_> {
             retires: None,
             regions: 0,
             rows: Cow::Borrowed(&[]),
+            mirror: None,
             args: &[],
         }
     }
@@ -338,6 +343,7 @@ mod tests {
                 rows: Rows::packed_of(1, 2, 3),
             }]
             .into(),
+            mirror: Some(8),
             args,
         }
     }
@@ -416,7 +422,8 @@ mod tests {
             queue: Option<(u64, bool, u64)>,
             (blocking, observable) in any::<(bool, bool)>(),
             order in 0usize..3,
-            (signals, retires, waits) in any::<(Option<u64>, Option<u64>, Vec<u64>)>(),
+            (signals, retires, mirror) in any::<(Option<u64>, Option<u64>, Option<u64>)>(),
+            waits: Vec<u64>,
             (regions, rows) in any::<(u16, Vec<(u32, [u64; 5])>)>(),
         ) -> Envelope<'static> {
             Envelope {
@@ -433,6 +440,7 @@ mod tests {
                 retires,
                 regions: regions.into(),
                 rows: rows.into_iter().map(region_rows).collect(),
+                mirror,
                 args: b"arguments",
             }
         }

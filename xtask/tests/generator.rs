@@ -216,7 +216,7 @@ fn hand_written_calls_of_a_subject_have_a_trait() {
     let text = GOOD.replace("[types]", subject);
     assert_eq!(
         of(&text).unwrap_err().to_string(),
-        "api/x.toml: by_hand, Writes: there is no other hand-written call of the guest \"xWrite\""
+        "api/x.toml: [by_hand] Writes: there is no other hand-written call of the guest \"xWrite\""
     );
     let by_hand = text.replace(
         "class = \"sync\"",

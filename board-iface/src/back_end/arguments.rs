@@ -31,6 +31,38 @@ pub fn room(count: u32) -> usize {
     count.min(MAX_ROOM) as usize
 }
 
+/// Numbers that say that a driver wrote none in their place.
+pub trait Unwritten: Copy {
+    /// Such a number. Of numbers that a program can choose, it is as good as never one.
+    const MARK: Self;
+
+    /// Whether it is that number.
+    fn is_mark(self) -> bool;
+}
+
+macro_rules! unwritten {
+    ($($type:ty),*) => { $(
+        impl Unwritten for $type {
+            // As a floating-point number, it is none.
+            const MARK: Self = <$type>::from_ne_bytes(
+                *0x7fb1_e75c_7fb1_e75c_u64.to_ne_bytes().first_chunk().expect("no more bytes"),
+            );
+
+            fn is_mark(self) -> bool {
+                self.to_ne_bytes() == Self::MARK.to_ne_bytes()
+            }
+        }
+    )* };
+}
+
+unwritten!(u8, i32, u32, f32, i64, u64);
+
+/// How many numbers a driver wrote, from the first on.
+pub fn filled<T: Unwritten>(values: &[T]) -> usize {
+    let last = values.iter().rposition(|value| !value.is_mark());
+    last.map_or(0, |last| last + 1)
+}
+
 /// Bytes of an output of which the driver wrote `count`, and behind them an `end` of so
 /// many.
 pub fn written(count: impl TryInto<usize>, end: u8) -> usize {
@@ -106,6 +138,15 @@ mod tests {
             let length = Length::of(value);
             assert!(matches!(bytes(length, "size"), Err(Refusal::Width { .. })));
         }
+    }
+
+    #[test]
+    fn only_what_was_written_counts() {
+        assert_eq!(filled(&[i32::MARK; 3]), 0);
+        assert_eq!(filled(&[0, u32::MARK, 5, u32::MARK]), 3);
+        assert_eq!(filled::<u8>(&[]), 0);
+        assert!(f32::MARK.is_nan() && filled(&[1.5, f32::MARK]) == 1);
+        assert_eq!(filled(&[i64::MARK, 0]), 2);
     }
 
     #[test]

@@ -284,6 +284,14 @@ impl Call {
         })
     }
 
+    /// Whether a region of input came without bytes.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is no such region.
+    pub fn is_empty_input(&self, region: u32) -> Result<bool, Refusal> {
+        Ok(self.region_in(region)?.is_empty())
+    }
+
     /// An input as a C string; `None` for NULL.
     ///
     /// # Errors

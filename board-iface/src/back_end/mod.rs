@@ -32,7 +32,9 @@ pub mod staging;
 pub mod table;
 pub mod threads;
 
-pub use arguments::{bytes, decode, encode, list_ptr, offset, room, size, words, written};
+pub use arguments::{
+    Unwritten, bytes, decode, encode, filled, list_ptr, offset, room, size, words, written,
+};
 pub use call::{Call, Output};
 pub use dispatch::{Current, DispatchFn, Enqueued, Enqueues};
 pub use info::{InfoReply, info};

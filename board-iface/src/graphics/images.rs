@@ -8,6 +8,7 @@ use super::present::{Layout, Shown, layout, put, read_bytes, zeroes};
 use super::session::{Data, Session};
 use crate::back_end::{Call, Objects, Pointer, References, Refusal};
 use gil_gles_common::windows::{Order, bands};
+use gil_transport::memory::OutOfMemory;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::egl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -261,6 +262,14 @@ impl Driver {
         })
     }
 
+    /// Puts bands into an image's texture, which is of the context that is current.
+    fn put_bands(&self, image: &Image, bands: &[Band]) -> Option<()> {
+        let width = image.layout.size().0;
+        bands.iter().try_for_each(|(first, pixels)| {
+            self.put_rows(image.texture.name, width, *first, pixels)
+        })
+    }
+
     /// Puts rows into a texture of the context that is current.
     fn put_rows(&self, texture: GLuint, width: i32, first: i32, pixels: &[u8]) -> Option<()> {
         let gl = &self.gles;
@@ -354,7 +363,8 @@ fn give_back(session: &mut Session, number: Handle, image: Box<Image>) {
     }
 }
 
-/// The image has the picture of the guest's buffer.
+/// The image has what the guest's buffer has in the bands that came; of the others, it is
+/// there already.
 ///
 /// # Errors
 /// [`Refusal`].
@@ -363,13 +373,11 @@ pub fn fill(
     call: &mut Call,
     args: &wire::GilFillImageArgs,
 ) -> Result<EGLint, Refusal> {
-    let image = taken(session, args.image)?;
-    let pixels = pixels(call, &image, args.rows);
-    let filled = pixels.and_then(|pixels| {
-        let width = image.layout.size().0;
-        let texture = image.texture.name;
-        let put = |driver: &Driver, _: &Hidden| driver.put_rows(texture, width, 0, &pixels);
-        hidden(session, put)
+    let mut image = taken(session, args.image)?;
+    let bands = changed(call, &mut image, args.rows);
+    let filled = bands.and_then(|bands| match bands.is_empty() {
+        true => Ok(Some(Some(()))),
+        false => hidden(session, |driver, _| driver.put_bands(&image, &bands)),
     });
     give_back(session, args.image, image);
     Ok(match filled?.flatten() {
@@ -378,23 +386,41 @@ pub fn fill(
     })
 }
 
-/// The picture in the call's regions, four bytes a pixel, red first. What has no alpha is
-/// opaque.
-fn pixels(call: &mut Call, image: &Image, rows: u32) -> Result<Vec<u8>, Refusal> {
+/// Rows of a picture from one on, four bytes a pixel, red first.
+type Band = (i32, Vec<u8>);
+
+/// The bands in the call's regions. What has no alpha is opaque.
+fn changed(call: &mut Call, image: &mut Image, rows: u32) -> Result<Vec<Band>, Refusal> {
     let layout = image.layout;
-    let mut pixels = zeroes(read_bytes(layout.width, layout.height))?;
+    let mut changed: Vec<Band> = Vec::new();
     let height = u32::try_from(layout.height).unwrap_or(u32::MAX);
-    for (index, band) in bands(height, rows).enumerate() {
-        let count = (band.end - band.start) as usize;
-        let region = InData::Region(u32::try_from(index).unwrap_or(u32::MAX));
-        let start = call.input(&region, count * layout.row())?;
+    for (index, band) in (0..).zip(bands(height, rows)) {
+        if call.is_empty_input(index)? {
+            continue;
+        }
+        let len = (band.end - band.start) as usize * layout.row();
+        let start = call.input(&InData::Region(index), len)?;
         // SAFETY: the region has as many bytes, and lives as long as the call.
-        let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), count * layout.row()) };
-        let to = 4 * layout.width * band.start as usize;
-        let to = &mut pixels[to..][..4 * layout.width * count];
-        layout.format.read(bytes, to, layout.is_opaque);
+        let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) };
+        image.shown.has(layout, band.start as usize, bytes)?;
+        let mut pixels = zeroes(read_bytes(layout.width, (band.end - band.start) as usize))?;
+        layout.format.read(bytes, &mut pixels, layout.is_opaque);
+        match changed.last_mut() {
+            Some((first, before)) if touches(layout, *first, before, band.start) => {
+                let room = before.try_reserve(pixels.len());
+                room.map_err(|_| OutOfMemory(pixels.len()))?;
+                before.extend_from_slice(&pixels);
+            }
+            _ => changed.push((i32::try_from(band.start).unwrap_or(i32::MAX), pixels)),
+        }
     }
-    Ok(pixels)
+    Ok(changed)
+}
+
+/// Whether a row is the next behind a band.
+fn touches(layout: Layout, first: i32, band: &[u8], row: u32) -> bool {
+    let rows = band.len() / (4 * layout.width.max(1));
+    i64::from(first) + i64::try_from(rows).unwrap_or(i64::MAX) == i64::from(row)
 }
 
 /// Writes what of the image the guest's buffer does not have.

@@ -180,6 +180,29 @@ impl Shown {
         self.frame
     }
 
+    /// The guest has these rows, from `first` on, by itself.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn has(&mut self, layout: Layout, first: usize, rows: &[u8]) -> Result<(), OutOfMemory> {
+        self.begin(layout)?;
+        let start = first.saturating_mul(layout.row());
+        let place = self.picture.get_mut(start..).unwrap_or_default();
+        let len = rows.len().min(place.len());
+        place[..len].copy_from_slice(&rows[..len]);
+        Ok(())
+    }
+
+    /// Begins anew if the layout is another; no guest's buffer has anything of it then.
+    fn begin(&mut self, layout: Layout) -> Result<(), OutOfMemory> {
+        if self.layout != Some(layout) {
+            self.picture = zeroes(layout.row().checked_mul(layout.height))?;
+            self.layout = Some(layout);
+            self.changed = vec![self.frame.wrapping_add(1); layout.height];
+        }
+        Ok(())
+    }
+
     /// Takes the next frame's picture, as it was read; `turns`: the lowest row first.
     ///
     /// # Errors
@@ -191,11 +214,7 @@ impl Shown {
         read: &[u8],
         turns: bool,
     ) -> Result<(), OutOfMemory> {
-        if self.layout != Some(layout) {
-            self.picture = zeroes(layout.row().checked_mul(layout.height))?;
-            self.layout = Some(layout);
-            self.changed = vec![self.frame.wrapping_add(1); layout.height];
-        }
+        self.begin(layout)?;
         // The guest has no buffer of the frame 0.
         self.frame = self.frame.checked_add(1).unwrap_or(1);
         let rows = 0..layout.height;
@@ -290,6 +309,21 @@ mod tests {
         let bands: Vec<_> = shown.bands(1, 0).collect();
         assert_eq!(bands, [(0, &[3, 2, 1, 4][..]), (1, &[7, 6, 5, 8][..])]);
         assert!(super::layout((0, 2), XRGB).is_err() && super::layout((1, 1), 7).is_err());
+    }
+
+    #[test]
+    fn what_the_guest_drew_itself_is_compared_with() {
+        let (layout, _) = layout((1, 2), XRGB).unwrap();
+        let mut shown = Shown::default();
+        let read = [1, 2, 3, 255, 5, 6, 7, 255];
+        shown.take(layout, Order::Rgba, &read, false).unwrap();
+        shown.has(layout, 1, &[0; 4]).unwrap();
+        // The same again: the guest's second row is another now.
+        shown.take(layout, Order::Rgba, &read, false).unwrap();
+        let bands: Vec<_> = shown.bands(1, 1).collect();
+        assert_eq!(bands, [(1, &[7, 6, 5, 255][..])]);
+        shown.has(layout, 1, &[0; 8]).unwrap();
+        shown.has(layout, 7, &[0; 4]).unwrap();
     }
 
     #[test]

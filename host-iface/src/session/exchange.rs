@@ -157,6 +157,7 @@ impl Session {
         let places = places.as_deref();
         let mut slots = self.delivery.slots(context, main, &done, waits, places);
         output::fill(context, client, main, &mut slots)?;
+        self.mirrors.received(context, main, &slots);
         let bytes = done.reports.iter();
         let bytes = bytes.map(|report| reports::receive(client, report));
         let bytes = bytes.collect::<Result<Vec<_>, _>>()?;

@@ -4,6 +4,7 @@ use super::Context;
 use super::calls::Call;
 use super::delivery::Delivery;
 use super::exchange::out_regions;
+use crate::memory::read_region;
 use gil_address_tables::Extents;
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
@@ -21,6 +22,20 @@ pub(super) struct Slot {
     in_place: bool,
     /// Where the bytes are in the window, if they are there.
     place: Option<u64>,
+}
+
+impl Slot {
+    /// The output region's index, and what it has from its first byte on; no bytes if
+    /// guest RAM cannot be read.
+    pub(super) fn contents(&self, context: &Context<'_>, main: &Call<'_>) -> (usize, Vec<u8>) {
+        let place = out_regions(main).nth(self.index).filter(|_| self.in_place);
+        let mut bytes = match place {
+            Some(extents) => read_region(context.memory, extents).unwrap_or_default(),
+            None => self.bytes.clone(),
+        };
+        bytes.truncate(usize::try_from(self.len).unwrap_or(usize::MAX));
+        (self.index, bytes)
+    }
 }
 
 impl Delivery {

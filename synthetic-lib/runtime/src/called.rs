@@ -25,10 +25,29 @@ pub fn note(op: Op) {
     }
 }
 
+/// In a noted entry point: that it was called is known to who asked.
+const KNOWN: u32 = 1 << 31;
+
+/// Whether any of these entry points was called since this was last asked of it. It costs
+/// their calls nothing.
+pub fn called_since(ops: &[Op]) -> bool {
+    let noted = ops.iter().filter_map(|op| {
+        let api = place(op.api()).and_then(|place| CALLED.get(place));
+        Some((op.0, api?.get(usize::from(op.entry()))?))
+    });
+    let is_new = |(op, called): (u32, &AtomicU32)| {
+        let exchanged =
+            called.compare_exchange(op, op | KNOWN, Ordering::Relaxed, Ordering::Relaxed);
+        exchanged.is_ok()
+    };
+    // Each is asked: the next time, none of this time's counts.
+    noted.fold(false, |any, noted| is_new(noted) || any)
+}
+
 /// What was called so far, by number.
 pub(crate) fn all() -> Vec<Op> {
     let called = CALLED.iter().flatten();
-    let called = called.map(|op| Op(op.load(Ordering::Relaxed)));
+    let called = called.map(|op| Op(op.load(Ordering::Relaxed) & !KNOWN));
     called.filter(|op| op.0 != 0).collect()
 }
 
@@ -46,6 +65,12 @@ mod tests {
         note(Op::new(one, u16::MAX));
         note(Op::new(u16::MAX, 9));
         let noted = [(one, 9), (one, 1000), (other, 9)];
-        assert_eq!(all(), noted.map(|(api, entry)| Op::new(api, entry)));
+        let noted = noted.map(|(api, entry)| Op::new(api, entry));
+        assert_eq!(all(), noted);
+        let two = [noted[0], Op::new(one, 8), noted[2]];
+        assert!(called_since(&two) && !called_since(&two));
+        assert_eq!(all(), noted, "they were called all the same");
+        note(Op::new(other, 9));
+        assert!(called_since(&two) && !called_since(&two));
     }
 }

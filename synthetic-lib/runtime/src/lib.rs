@@ -63,7 +63,7 @@ mod width;
 
 pub use api::{Api, CallResult, Hold, Object, Reply, Request, Room};
 pub use api::{accepted, callbacks, data, info, new_event, new_number};
-pub use called::note;
+pub use called::{called_since, note};
 pub use client::{Answered, Client};
 pub use counter::entry;
 pub use encode::{Arguments, ByHand};

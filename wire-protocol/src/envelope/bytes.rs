@@ -6,9 +6,9 @@
 //! | 0 | `u32`: length of all that follows |
 //! | 4 | `u32`: operation |
 //! | 8 | `u64`: entry |
-//! | 16 | `u8`: class; `u8`: engine; `u8`: flags; `u8`: number of rows |
+//! | 16 | `u8`: class; `u8`: engine, and a flag; `u8`: flags; `u8`: number of rows |
 //! | 20 | `u16`: number of regions; `u16`: number of waits |
-//! | 24 | `u64` each, as the flags say: queue, its device, signals, retires |
+//! | 24 | `u64` each, as the flags say: queue, its device, signals, retires, mirror |
 //! | … | waits, each as postcard writes a `u64` |
 //! | … | rows, each its region's index and the five sizes in the same way |
 //! | … | the arguments |
@@ -34,6 +34,8 @@ const SIGNALS: u8 = 16;
 const RETIRES: u8 = 32;
 const MARKER: u8 = 64;
 const BARRIER: u8 = 128;
+/// Beside the engine's number.
+const MIRROR: u8 = 128;
 
 pub(super) const CLASSES: [Class; 7] = [
     Class::Query,
@@ -50,7 +52,15 @@ impl Envelope<'_> {
     /// included.
     #[inline(always)]
     pub fn head_max(&self) -> usize {
-        FIXED + 4 * size_of::<u64>() + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
+        let mirror = if self.mirror.is_some() {
+            size_of::<u64>()
+        } else {
+            0
+        };
+        FIXED
+            + mirror
+            + 4 * size_of::<u64>()
+            + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
     }
 
     #[inline(always)]
@@ -84,7 +94,8 @@ impl Envelope<'_> {
         }
         let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
         let front = u64::from(self.op.0) << 32;
-        let shape = [self.class as u8, self.engine.0, self.flags(), rows];
+        let mirror = if self.mirror.is_some() { MIRROR } else { 0 };
+        let shape = [self.class as u8, self.engine.0 | mirror, self.flags(), rows];
         let counts = u32::from(regions) | u32::from(waits) << 16;
         let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
         fixed[..8].copy_from_slice(&front.to_le_bytes());
@@ -100,6 +111,9 @@ impl Envelope<'_> {
         }
         if let Some(event) = self.retires {
             at = word(out, at, event);
+        }
+        if let Some(number) = self.mirror {
+            at = word(out, at, number);
         }
         for event in self.waits.iter() {
             at = varint(out, at, *event);
@@ -173,7 +187,8 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     let mut rest = Rest(body);
     let op = Op(u32::from_le_bytes(rest.take()?));
     let entry = rest.word()?;
-    let [class_code, engine_code, flags, row_count] = rest.take()?;
+    let [class_code, engine_byte, flags, row_count] = rest.take()?;
+    let engine_code = engine_byte & !MIRROR;
     let regions = u16::from_le_bytes(rest.take()?);
     let wait_count = u16::from_le_bytes(rest.take()?);
     let unknown = BodyError::Unknown {
@@ -202,6 +217,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     };
     let signals = rest.word_if(has(SIGNALS))?;
     let retires = rest.word_if(has(RETIRES))?;
+    let mirror = rest.word_if(engine_byte & MIRROR != 0)?;
     // Each takes a byte at least: a count that lies fails before it costs.
     let waits: Result<Vec<_>, _> = (0..wait_count).map(|_| rest.varint()).collect();
     let waits = waits?;
@@ -220,6 +236,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         retires,
         regions: regions.into(),
         rows: rows?.into(),
+        mirror,
         args: rest.0,
     })
 }
@@ -329,6 +346,7 @@ mod tests {
             retires: Some(u64::MAX),
             regions: u16::MAX.into(),
             rows: rows.into(),
+            mirror: Some(u64::MAX),
             args: &[],
         }
     }
@@ -365,10 +383,10 @@ mod tests {
         };
         // A region's number takes five bytes at most, and ten are counted.
         for (waits, regions, len, spare) in [
-            (0, 0, 56, 0),
-            (3, 0, 86, 0),
-            (0, 1, 116, 5),
-            (3, 2, 206, 10),
+            (0, 0, 64, 0),
+            (3, 0, 94, 0),
+            (0, 1, 124, 5),
+            (3, 2, 214, 10),
         ] {
             let (waits, rows) = (vec![u64::MAX; waits], vec![rows; regions]);
             let envelope = greatest(&waits, &rows);

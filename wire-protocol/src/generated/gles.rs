@@ -5261,8 +5261,8 @@ pub struct GlGetActiveAttribArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetActiveAttribReply<'a> {
     pub length: i32,
-    pub size: i32,
-    pub r#type: u32,
+    pub size: Vec<i32>,
+    pub r#type: Vec<u32>,
     #[serde(borrow)]
     pub name: OutData<'a>,
 }
@@ -5284,8 +5284,8 @@ pub struct GlGetActiveUniformArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetActiveUniformReply<'a> {
     pub length: i32,
-    pub size: i32,
-    pub r#type: u32,
+    pub size: Vec<i32>,
+    pub r#type: Vec<u32>,
     #[serde(borrow)]
     pub name: OutData<'a>,
 }
@@ -5503,7 +5503,7 @@ pub struct GlGetShaderPrecisionFormatArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetShaderPrecisionFormatReply {
     pub range: Vec<i32>,
-    pub precision: i32,
+    pub precision: Vec<i32>,
 }
 
 /// Arguments of `glGetShaderSource`.
@@ -6727,8 +6727,8 @@ pub struct GlGetTransformFeedbackVaryingArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetTransformFeedbackVaryingReply<'a> {
     pub length: i32,
-    pub size: i32,
-    pub r#type: u32,
+    pub size: Vec<i32>,
+    pub r#type: Vec<u32>,
     #[serde(borrow)]
     pub name: OutData<'a>,
 }
@@ -7375,7 +7375,7 @@ pub struct GlGetProgramBinaryArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetProgramBinaryReply<'a> {
     pub length: i32,
-    pub binaryFormat: u32,
+    pub binaryFormat: Vec<u32>,
     #[serde(borrow)]
     pub binary: OutData<'a>,
 }

@@ -156,6 +156,11 @@ impl Scalar {
         }
     }
 
+    /// Whether it has numbers below 0, of the same width everywhere.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
     /// Whether its width is the pointer's.
     pub fn is_word(self) -> bool {
         matches!(self, Self::Isize | Self::Usize)
@@ -549,6 +554,15 @@ impl Api {
     /// The call of this name.
     pub fn call(&self, name: &str) -> Option<&Call> {
         self.calls.iter().find(|call| call.name == name)
+    }
+
+    /// Whether a call asks, and fails without saying so: what it leaves alone then, its
+    /// answer leaves out.
+    pub fn leaves_alone(&self, call: &Call) -> bool {
+        let errors = self.errors.as_ref();
+        let is_silent = errors.is_some_and(|it| it.ctype.is_none() && it.kept.is_none());
+        let returns_nothing = call.way == Way::None && call.returns == Returns::Status;
+        is_silent && returns_nothing && call.class == Some(Class::Query)
     }
 }
 

@@ -12,6 +12,7 @@ use gil_gbm::format::Format;
 use gil_gles_common::windows::{band_rows, bands};
 use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
+use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl::{self as wire, Kind};
 use gil_wire::rows::Rows;
@@ -26,6 +27,8 @@ pub struct Image {
     layout: Layout,
     /// The board's number of the frame that the buffer has; 0: none.
     frame: Mutex<u32>,
+    /// The number by which the host compares the buffer with what the board has.
+    mirror: Mutex<Handle>,
 }
 
 /// The modifiers of buffers whose rows lie one behind the other: said so, or not at all.
@@ -141,6 +144,7 @@ fn make(entry: u64, dpy: &Object, import: Import, layout: Layout) -> CallResult<
         import,
         layout,
         frame: Mutex::default(),
+        mirror: Mutex::new(image),
     });
     Ok(Object::create(Kind::Image, image, &[dpy], details))
 }
@@ -202,13 +206,15 @@ impl Image {
         window::band(&self.layout, band)
     }
 
-    /// Sends the buffer's picture to the board.
+    /// Sends to the board what of the buffer's picture it does not have.
     ///
     /// # Errors
     /// EGL's code.
     pub fn fill(&self, entry: u64, image: &Object) -> CallResult<()> {
         let rows = band_rows(self.layout.height);
         let mut request = Request::new(wire::GIL_FILL_IMAGE, Class::Sync, entry);
+        let mut mirror = self.mirror.lock().unwrap_or_else(PoisonError::into_inner);
+        request.mirror(*mirror);
         for band in bands(self.layout.height, rows) {
             let (offset, band) = self.band(&band);
             request.input_rows_of(&self.import, offset, band)?;
@@ -217,10 +223,12 @@ impl Image {
             image: image.number(),
             rows,
         };
-        request.forward(&args, |reply| {
+        let filled = request.forward(&args, |reply| {
             let reply: wire::GilFillImageReply = reply.decode()?;
             Guest::check(reply.result)
-        })
+        });
+        // What came there is not known: the next time, all is sent.
+        filled.inspect_err(|_| *mirror = gil_guest::new_number())
     }
 
     /// Brings what the GPU drew into the buffer.
@@ -231,6 +239,7 @@ impl Image {
         let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = band_rows(self.layout.height);
         let mut request = Request::new(wire::GIL_DRAIN_IMAGE, Class::Sync, entry);
+        request.mirror(*self.mirror.lock().unwrap_or_else(PoisonError::into_inner));
         for band in bands(self.layout.height, rows) {
             let (offset, band) = self.band(&band);
             request.output_rows_of(&self.import, offset, band)?;

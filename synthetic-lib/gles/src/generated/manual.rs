@@ -441,6 +441,22 @@ pub trait Messages {
         userParam: *const c_void,
     );
 
+    /// `glGetDebugMessageLog`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetDebugMessageLog(
+        entry: u64,
+        count: GLuint,
+        bufSize: GLsizei,
+        sources: *mut GLenum,
+        types: *mut GLenum,
+        ids: *mut GLuint,
+        severities: *mut GLenum,
+        lengths: *mut GLsizei,
+        messageLog: *mut GLchar,
+    ) -> GLuint;
+
     /// `glPushDebugGroup`.
     ///
     /// # Safety

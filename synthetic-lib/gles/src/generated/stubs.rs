@@ -1160,6 +1160,8 @@ pub unsafe extern "C" fn glGetActiveAttrib(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            let size_room = 1;
+            let type_room = 1;
             let name_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_GET_ACTIVE_ATTRIB, Class::Query, entry);
             let args = wire::GlGetActiveAttribArgs {
@@ -1174,9 +1176,19 @@ pub unsafe extern "C" fn glGetActiveAttrib(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetActiveAttribReply = reply.decode()?;
-                data::write(length, reply.length);
-                data::write(size, reply.size);
-                data::write(r#type, reply.r#type);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
+                if !size.is_null() {
+                    for (n, value) in reply.size.iter().take(size_room).enumerate() {
+                        size.add(n).write(*value as i32);
+                    }
+                }
+                if !r#type.is_null() {
+                    for (n, value) in reply.r#type.iter().take(type_room).enumerate() {
+                        r#type.add(n).write(*value as u32);
+                    }
+                }
                 data::write_data(&reply.name, name.cast(), name_len);
                 Ok(())
             })
@@ -1204,6 +1216,8 @@ pub unsafe extern "C" fn glGetActiveUniform(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            let size_room = 1;
+            let type_room = 1;
             let name_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_GET_ACTIVE_UNIFORM, Class::Query, entry);
             let args = wire::GlGetActiveUniformArgs {
@@ -1218,9 +1232,19 @@ pub unsafe extern "C" fn glGetActiveUniform(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetActiveUniformReply = reply.decode()?;
-                data::write(length, reply.length);
-                data::write(size, reply.size);
-                data::write(r#type, reply.r#type);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
+                if !size.is_null() {
+                    for (n, value) in reply.size.iter().take(size_room).enumerate() {
+                        size.add(n).write(*value as i32);
+                    }
+                }
+                if !r#type.is_null() {
+                    for (n, value) in reply.r#type.iter().take(type_room).enumerate() {
+                        r#type.add(n).write(*value as u32);
+                    }
+                }
                 data::write_data(&reply.name, name.cast(), name_len);
                 Ok(())
             })
@@ -1256,7 +1280,9 @@ pub unsafe extern "C" fn glGetAttachedShaders(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetAttachedShadersReply = reply.decode()?;
-                data::write(count, reply.count);
+                if reply.count >= 0 {
+                    data::write(count, reply.count);
+                }
                 if !shaders.is_null() {
                     for (n, value) in reply.shaders.iter().take(shaders_room).enumerate() {
                         shaders.add(n).write(*value as u32);
@@ -1556,7 +1582,9 @@ pub unsafe extern "C" fn glGetProgramInfoLog(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetProgramInfoLogReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.infoLog, infoLog.cast(), infoLog_len);
                 Ok(())
             })
@@ -1662,7 +1690,9 @@ pub unsafe extern "C" fn glGetShaderInfoLog(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetShaderInfoLogReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.infoLog, infoLog.cast(), infoLog_len);
                 Ok(())
             })
@@ -1688,6 +1718,7 @@ pub unsafe extern "C" fn glGetShaderPrecisionFormat(
         unsafe {
             let current = Guest::current()?;
             let range_room = 2;
+            let precision_room = 1;
             let request = Request::new(wire::GL_GET_SHADER_PRECISION_FORMAT, Class::Query, entry);
             let args = wire::GlGetShaderPrecisionFormatArgs {
                 current: current.number(),
@@ -1703,7 +1734,11 @@ pub unsafe extern "C" fn glGetShaderPrecisionFormat(
                         range.add(n).write(*value as i32);
                     }
                 }
-                data::write(precision, reply.precision);
+                if !precision.is_null() {
+                    for (n, value) in reply.precision.iter().take(precision_room).enumerate() {
+                        precision.add(n).write(*value as i32);
+                    }
+                }
                 Ok(())
             })
         }
@@ -1738,7 +1773,9 @@ pub unsafe extern "C" fn glGetShaderSource(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetShaderSourceReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.source, source.cast(), source_len);
                 Ok(())
             })
@@ -4500,6 +4537,8 @@ pub unsafe extern "C" fn glGetTransformFeedbackVarying(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            let size_room = 1;
+            let type_room = 1;
             let name_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
             let mut request =
                 Request::new(wire::GL_GET_TRANSFORM_FEEDBACK_VARYING, Class::Query, entry);
@@ -4515,9 +4554,19 @@ pub unsafe extern "C" fn glGetTransformFeedbackVarying(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetTransformFeedbackVaryingReply = reply.decode()?;
-                data::write(length, reply.length);
-                data::write(size, reply.size);
-                data::write(r#type, reply.r#type);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
+                if !size.is_null() {
+                    for (n, value) in reply.size.iter().take(size_room).enumerate() {
+                        size.add(n).write(*value as i32);
+                    }
+                }
+                if !r#type.is_null() {
+                    for (n, value) in reply.r#type.iter().take(type_room).enumerate() {
+                        r#type.add(n).write(*value as u32);
+                    }
+                }
                 data::write_data(&reply.name, name.cast(), name_len);
                 Ok(())
             })
@@ -5299,7 +5348,9 @@ pub unsafe extern "C" fn glGetActiveUniformBlockName(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetActiveUniformBlockNameReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(
                     &reply.uniformBlockName,
                     uniformBlockName.cast(),
@@ -5526,7 +5577,9 @@ pub unsafe extern "C" fn glGetSynciv(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetSyncivReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 if !values.is_null() {
                     for (n, value) in reply.values.iter().take(values_room).enumerate() {
                         values.add(n).write(*value as i32);
@@ -6044,6 +6097,7 @@ pub unsafe extern "C" fn glGetProgramBinary(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            let binaryFormat_room = 1;
             let binary_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_GET_PROGRAM_BINARY, Class::Query, entry);
             let args = wire::GlGetProgramBinaryArgs {
@@ -6056,8 +6110,19 @@ pub unsafe extern "C" fn glGetProgramBinary(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetProgramBinaryReply = reply.decode()?;
-                data::write(length, reply.length);
-                data::write(binaryFormat, reply.binaryFormat);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
+                if !binaryFormat.is_null() {
+                    for (n, value) in reply
+                        .binaryFormat
+                        .iter()
+                        .take(binaryFormat_room)
+                        .enumerate()
+                    {
+                        binaryFormat.add(n).write(*value as u32);
+                    }
+                }
                 data::write_data(&reply.binary, binary.cast(), binary_len);
                 Ok(())
             })
@@ -6510,7 +6575,9 @@ pub unsafe extern "C" fn glGetProgramResourceName(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetProgramResourceNameReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.name, name.cast(), name_len);
                 Ok(())
             })
@@ -6558,7 +6625,9 @@ pub unsafe extern "C" fn glGetProgramResourceiv(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetProgramResourceivReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 if !params.is_null() {
                     for (n, value) in reply.params.iter().take(params_room).enumerate() {
                         params.add(n).write(*value as i32);
@@ -7883,7 +7952,9 @@ pub unsafe extern "C" fn glGetProgramPipelineInfoLog(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetProgramPipelineInfoLogReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.infoLog, infoLog.cast(), infoLog_len);
                 Ok(())
             })
@@ -8414,60 +8485,12 @@ pub unsafe extern "C" fn glGetDebugMessageLog(
 ) -> GLuint {
     gil_guest::note(gil_wire::Op::new(3, 320));
     let entry = gil_guest::entry();
-    Guest::value(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let sources_room = count as usize;
-            let types_room = count as usize;
-            let ids_room = count as usize;
-            let severities_room = count as usize;
-            let lengths_room = count as usize;
-            let messageLog_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
-            let mut request = Request::new(wire::GL_GET_DEBUG_MESSAGE_LOG, Class::Sync, entry);
-            let args = wire::GlGetDebugMessageLogArgs {
-                current: current.number(),
-                count,
-                bufSize,
-                sources: !sources.is_null(),
-                types: !types.is_null(),
-                ids: !ids.is_null(),
-                severities: !severities.is_null(),
-                lengths: !lengths.is_null(),
-                messageLog: request.output(messageLog.cast(), messageLog_len),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlGetDebugMessageLogReply = reply.decode()?;
-                if !sources.is_null() {
-                    for (n, value) in reply.sources.iter().take(sources_room).enumerate() {
-                        sources.add(n).write(*value as u32);
-                    }
-                }
-                if !types.is_null() {
-                    for (n, value) in reply.types.iter().take(types_room).enumerate() {
-                        types.add(n).write(*value as u32);
-                    }
-                }
-                if !ids.is_null() {
-                    for (n, value) in reply.ids.iter().take(ids_room).enumerate() {
-                        ids.add(n).write(*value as u32);
-                    }
-                }
-                if !severities.is_null() {
-                    for (n, value) in reply.severities.iter().take(severities_room).enumerate() {
-                        severities.add(n).write(*value as u32);
-                    }
-                }
-                if !lengths.is_null() {
-                    for (n, value) in reply.lengths.iter().take(lengths_room).enumerate() {
-                        lengths.add(n).write(*value as i32);
-                    }
-                }
-                data::write_data(&reply.messageLog, messageLog.cast(), messageLog_len);
-                Ok(reply.value)
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glGetDebugMessageLog(
+            entry, count, bufSize, sources, types, ids, severities, lengths, messageLog,
+        )
+    }
 }
 
 /// `glPushDebugGroup`.
@@ -8546,7 +8569,9 @@ pub unsafe extern "C" fn glGetObjectLabel(
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetObjectLabelReply = reply.decode()?;
-                data::write(length, reply.length);
+                if reply.length >= 0 {
+                    data::write(length, reply.length);
+                }
                 data::write_data(&reply.label, label.cast(), label_len);
                 Ok(())
             })

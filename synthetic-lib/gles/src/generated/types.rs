@@ -40,6 +40,7 @@ pub struct __GLsync {
 pub type GLsync = *mut __GLsync;
 
 pub const GL_ALPHA: GLenum = 0x1906;
+pub const GL_ALREADY_SIGNALED: GLenum = 0x911a;
 pub const GL_ARRAY_BUFFER: GLenum = 0x8892;
 pub const GL_ARRAY_BUFFER_BINDING: GLenum = 0x8894;
 pub const GL_BACK: GLenum = 0x405;
@@ -55,9 +56,12 @@ pub const GL_CLIENT_ACTIVE_TEXTURE: GLenum = 0x84e1;
 pub const GL_COLOR: GLenum = 0x1800;
 pub const GL_COLOR_ATTACHMENT0: GLenum = 0x8ce0;
 pub const GL_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a3;
+pub const GL_CONDITION_SATISFIED: GLenum = 0x911c;
 pub const GL_CURRENT_VERTEX_ATTRIB: GLenum = 0x8626;
 pub const GL_DEBUG_CALLBACK_FUNCTION: GLenum = 0x8244;
 pub const GL_DEBUG_CALLBACK_USER_PARAM: GLenum = 0x8245;
+pub const GL_DEBUG_LOGGED_MESSAGES: GLenum = 0x9145;
+pub const GL_DEBUG_NEXT_LOGGED_MESSAGE_LENGTH: GLenum = 0x8243;
 pub const GL_DEBUG_OUTPUT: GLenum = 0x92e0;
 pub const GL_DEBUG_OUTPUT_SYNCHRONOUS: GLenum = 0x8242;
 pub const GL_DEPTH_COMPONENT: GLenum = 0x1902;

@@ -3,9 +3,10 @@
 //! errors or writes messages of its own, and after each call if the program wants them
 //! before that returns.
 
+pub mod log;
+
 use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
-use crate::generated::stubs;
 use crate::generated::types::*;
 use gil_guest::api::{CallResult, Current, Described};
 use gil_wire::call::InData;
@@ -18,8 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub type Callback =
     unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar, *const c_void);
 
-/// Bytes of the longest message that is fetched.
-const LONGEST: usize = 4096;
 /// Messages that one delivery fetches at most: more than logs have.
 const MOST: usize = 1024;
 
@@ -32,6 +31,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Whether it is nobody.
+    pub fn is_none(self) -> bool {
+        self.callback.is_none()
+    }
+
     /// The program's function; none for nobody.
     pub fn new(callback: Option<Callback>, user_param: *const c_void) -> Self {
         Self {
@@ -125,39 +129,50 @@ pub fn deliver(current: &Context) -> CallResult<()> {
         shadow.is_delivering = true;
         shadow.debug
     };
-    fetch(receiver);
+    let delivered = hand_over(current, receiver);
     shadow::of(current).is_delivering = false;
+    delivered
+}
+
+/// Empties the driver's log.
+fn hand_over(current: &Context, receiver: Receiver) -> CallResult<()> {
+    let Some(callback) = receiver.callback else {
+        return Ok(());
+    };
+    for _ in 0..MOST {
+        let Some(message) = log::next(current)? else {
+            break;
+        };
+        // A log's length counts the 0 at the end, a callback's does not.
+        let length = GLsizei::try_from(message.text.len()).unwrap_or(0) - 1;
+        let (source, ty, id, severity) = message.about;
+        let user_param = receiver.user_param as *const c_void;
+        // SAFETY: the program promised a function of this type.
+        unsafe {
+            callback(
+                source,
+                ty,
+                id,
+                severity,
+                length,
+                message.text.as_ptr(),
+                user_param,
+            );
+        }
+    }
     Ok(())
 }
 
-/// Empties the log.
-fn fetch(receiver: Receiver) {
-    let Some(callback) = receiver.callback else {
-        return;
-    };
-    let mut text = [0; LONGEST];
-    for _ in 0..MOST {
-        let (mut source, mut ty, mut id, mut severity, mut length) = (0, 0, 0, 0, 0);
-        // SAFETY: there is space for one message.
-        let count = unsafe {
-            stubs::glGetDebugMessageLog(
-                1,
-                LONGEST as GLsizei,
-                &mut source,
-                &mut ty,
-                &mut id,
-                &mut severity,
-                &mut length,
-                text.as_mut_ptr(),
-            )
-        };
-        if count == 0 {
-            break;
-        }
-        // A log's length counts the 0 at the end, a callback's does not.
-        let length = length.saturating_sub(1);
-        let user_param = receiver.user_param as *const c_void;
-        // SAFETY: the program promised a function of this type.
-        unsafe { callback(source, ty, id, severity, length, text.as_ptr(), user_param) };
+/// `glDebugMessageCallback`. What the log has stays there; what was meant for the function
+/// before comes to that.
+///
+/// # Errors
+/// The API's code.
+pub fn receive(current: &Context, receiver: Receiver) -> CallResult<()> {
+    deliver(current)?;
+    if receiver.callback.is_some() {
+        log::gather(current)?;
     }
+    shadow::of(current).debug = receiver;
+    Ok(())
 }

@@ -9,6 +9,7 @@
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
 //! | [`images`] | textures and framebuffers of EGL's images |
+//! | [`syncs`] | waits for sync objects |
 //! | [`uniforms`] | values of uniforms |
 //! | [`debug`] | labels and messages |
 //! | [`texts`] | `glGetString` |
@@ -22,6 +23,7 @@ mod manual;
 pub mod mapping;
 pub mod pictures;
 pub mod shadow;
+pub mod syncs;
 pub mod texts;
 pub mod uniforms;
 
@@ -127,6 +129,9 @@ fn known(pname: GLenum) -> Option<CallResult<GLint>> {
         GL_MAJOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.0)),
         GL_MINOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.1)),
         GL_NUM_EXTENSIONS if !is_fixed => Some(texts::extensions().map(|all| all.count() as GLint)),
+        GL_DEBUG_LOGGED_MESSAGES | GL_DEBUG_NEXT_LOGGED_MESSAGE_LENGTH => {
+            debug::log::about(&current, pname)
+        }
         name => pictures::stored(&mut shadow::of(&current), name).map(Ok),
     }
 }

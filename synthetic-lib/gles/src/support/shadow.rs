@@ -14,6 +14,7 @@ use gil_guest::api::CallResult;
 use gil_wire::call::Handle;
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,6 +41,8 @@ pub struct Shadow {
     pub framebuffer: u32,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
+    /// Those that were in the driver's log before anybody got them.
+    pub debug_log: VecDeque<debug::log::Message>,
     /// Whether before the call returns that they are about.
     pub debugs_at_once: bool,
     /// While they are delivered.

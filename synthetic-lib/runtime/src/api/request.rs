@@ -313,6 +313,12 @@ impl<A: Api> Request<A> {
         self.envelope.retires = Some(event.0);
     }
 
+    /// Its regions' bytes are those that the board has of this number, as far as they
+    /// are not sent: one that did not change since arrives there without bytes.
+    pub fn mirror(&mut self, number: Handle) {
+        self.envelope.mirror = Some(number.0);
+    }
+
     /// Runs it to its end and gives the encoded reply to `read`.
     ///
     /// # Errors

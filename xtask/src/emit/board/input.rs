@@ -76,6 +76,9 @@ impl Body<'_> {
             Role::OutArray { .. } | Role::OutStructs { .. } | Role::OutHandles { .. } => {
                 self.out_array(param, derived, out)
             }
+            Role::Counter(scalar) if self.api.leaves_alone(self.call) && scalar.is_signed() => {
+                writeln!(out, "let mut {name}: {} = -1;", scalar.rust())
+            }
             Role::Counter(_) | Role::Out(_) => {
                 let ty = param.ctype.target().map_or("c_void".into(), rust_type);
                 writeln!(out, "let mut {name}: {ty} = Default::default();")
@@ -192,6 +195,9 @@ impl Body<'_> {
     ) -> std::fmt::Result {
         let (name, c) = (ident(&param.name), param.name.as_str());
         let (room, zero) = match &param.role {
+            Role::OutArray { room, .. } if self.api.leaves_alone(self.call) => {
+                (room, "back_end::Unwritten::MARK".to_owned())
+            }
             Role::OutArray { room, .. } => (room, "Default::default()".to_owned()),
             Role::OutStructs { name, room, .. } => (room, format!("{name}::ZERO")),
             Role::OutHandles { room, .. } => (room, "ptr::null_mut()".to_owned()),

@@ -112,7 +112,12 @@ impl Body<'_> {
         let count = counter
             .as_ref()
             .map(|counter| format!("usize::try_from({}).unwrap_or(0)", ident(counter)));
-        let count = count.unwrap_or(format!("{name}_room"));
+        let count = count.unwrap_or(match &param.role {
+            Role::OutArray { .. } if self.api.leaves_alone(self.call) => {
+                format!("back_end::filled(&{name})")
+            }
+            _ => format!("{name}_room"),
+        });
         let _ = writeln!(
             out,
             "{name}.truncate(if !args.{name}{failed} {{ 0 }} else {{ {count} }});"

@@ -185,6 +185,12 @@ impl Stub<'_> {
     fn write(&self, param: &Param, out: &mut String) {
         let name = ident(&param.name);
         let _ = match &param.role {
+            Role::Counter(scalar) if self.api.leaves_alone(self.call) && scalar.is_signed() => {
+                writeln!(
+                    out,
+                    "if reply.{name} >= 0 {{ data::write({name}, reply.{name}); }}"
+                )
+            }
             Role::Counter(scalar) | Role::Out(scalar) if scalar.is_word() => {
                 writeln!(
                     out,

@@ -1461,9 +1461,17 @@ fn gl_get_active_attrib(
         return back_end::encode(&wire::GlGetActiveAttribReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
-    let mut size: GLint = Default::default();
-    let mut r#type: GLenum = Default::default();
+    let mut length: i32 = -1;
+    let size_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("size"))?;
+    let mut size: Vec<GLint> = vec![back_end::Unwritten::MARK; size_room];
+    let r#type_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("type"))?;
+    let mut r#type: Vec<GLenum> = vec![back_end::Unwritten::MARK; r#type_room];
     let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
     let mut name = call.output(args.name, name_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1475,17 +1483,27 @@ fn gl_get_active_attrib(
             args.bufSize,
             &mut length,
             if args.size {
-                &mut size
+                size.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             if args.r#type {
-                &mut r#type
+                r#type.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             name.as_mut_ptr().cast(),
         )
+    });
+    size.truncate(if !args.size {
+        0
+    } else {
+        back_end::filled(&size)
+    });
+    r#type.truncate(if !args.r#type {
+        0
+    } else {
+        back_end::filled(&r#type)
     });
     back_end::encode(&wire::GlGetActiveAttribReply {
         length,
@@ -1505,9 +1523,17 @@ fn gl_get_active_uniform(
         return back_end::encode(&wire::GlGetActiveUniformReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
-    let mut size: GLint = Default::default();
-    let mut r#type: GLenum = Default::default();
+    let mut length: i32 = -1;
+    let size_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("size"))?;
+    let mut size: Vec<GLint> = vec![back_end::Unwritten::MARK; size_room];
+    let r#type_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("type"))?;
+    let mut r#type: Vec<GLenum> = vec![back_end::Unwritten::MARK; r#type_room];
     let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
     let mut name = call.output(args.name, name_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1519,17 +1545,27 @@ fn gl_get_active_uniform(
             args.bufSize,
             &mut length,
             if args.size {
-                &mut size
+                size.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             if args.r#type {
-                &mut r#type
+                r#type.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             name.as_mut_ptr().cast(),
         )
+    });
+    size.truncate(if !args.size {
+        0
+    } else {
+        back_end::filled(&size)
+    });
+    r#type.truncate(if !args.r#type {
+        0
+    } else {
+        back_end::filled(&r#type)
     });
     back_end::encode(&wire::GlGetActiveUniformReply {
         length,
@@ -1549,13 +1585,13 @@ fn gl_get_attached_shaders(
         return back_end::encode(&wire::GlGetAttachedShadersReply::default());
     };
     session.make_current(args.current)?;
-    let mut count: GLsizei = Default::default();
+    let mut count: i32 = -1;
     let shaders_room = back_end::room(
         args.maxCount
             .try_into()
             .map_err(|_| Refusal::missing_size("shaders"))?,
     );
-    let mut shaders: Vec<GLuint> = vec![Default::default(); shaders_room];
+    let mut shaders: Vec<GLuint> = vec![back_end::Unwritten::MARK; shaders_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1620,7 +1656,7 @@ fn gl_get_booleanv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLboolean> = vec![Default::default(); data_room];
+    let mut data: Vec<GLboolean> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1633,7 +1669,11 @@ fn gl_get_booleanv(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetBooleanvReply { data })
 }
 
@@ -1651,7 +1691,7 @@ fn gl_get_buffer_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1665,7 +1705,11 @@ fn gl_get_buffer_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetBufferParameterivReply { params })
 }
 
@@ -1684,7 +1728,7 @@ fn gl_get_floatv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLfloat> = vec![Default::default(); data_room];
+    let mut data: Vec<GLfloat> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1697,7 +1741,11 @@ fn gl_get_floatv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetFloatvReply { data })
 }
 
@@ -1715,7 +1763,7 @@ fn gl_get_framebuffer_attachment_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1730,7 +1778,11 @@ fn gl_get_framebuffer_attachment_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetFramebufferAttachmentParameterivReply { params })
 }
 
@@ -1748,7 +1800,7 @@ fn gl_get_integerv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLint> = vec![Default::default(); data_room];
+    let mut data: Vec<GLint> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1761,7 +1813,11 @@ fn gl_get_integerv(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetIntegervReply { data })
 }
 
@@ -1779,7 +1835,7 @@ fn gl_get_programiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1793,7 +1849,11 @@ fn gl_get_programiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetProgramivReply { params })
 }
 
@@ -1807,7 +1867,7 @@ fn gl_get_program_info_log(
         return back_end::encode(&wire::GlGetProgramInfoLogReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let infoLog_len = back_end::bytes(Length::of(args.bufSize), "infoLog")?;
     let mut infoLog = call.output(args.infoLog, infoLog_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1840,7 +1900,7 @@ fn gl_get_renderbuffer_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1854,7 +1914,11 @@ fn gl_get_renderbuffer_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetRenderbufferParameterivReply { params })
 }
 
@@ -1872,7 +1936,7 @@ fn gl_get_shaderiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1886,7 +1950,11 @@ fn gl_get_shaderiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetShaderivReply { params })
 }
 
@@ -1900,7 +1968,7 @@ fn gl_get_shader_info_log(
         return back_end::encode(&wire::GlGetShaderInfoLogReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let infoLog_len = back_end::bytes(Length::of(args.bufSize), "infoLog")?;
     let mut infoLog = call.output(args.infoLog, infoLog_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1933,8 +2001,12 @@ fn gl_get_shader_precision_format(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("range"))?;
-    let mut range: Vec<GLint> = vec![Default::default(); range_room];
-    let mut precision: GLint = Default::default();
+    let mut range: Vec<GLint> = vec![back_end::Unwritten::MARK; range_room];
+    let precision_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("precision"))?;
+    let mut precision: Vec<GLint> = vec![back_end::Unwritten::MARK; precision_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -1947,13 +2019,22 @@ fn gl_get_shader_precision_format(
                 ptr::null_mut()
             },
             if args.precision {
-                &mut precision
+                precision.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
         )
     });
-    range.truncate(if !args.range { 0 } else { range_room });
+    range.truncate(if !args.range {
+        0
+    } else {
+        back_end::filled(&range)
+    });
+    precision.truncate(if !args.precision {
+        0
+    } else {
+        back_end::filled(&precision)
+    });
     back_end::encode(&wire::GlGetShaderPrecisionFormatReply { range, precision })
 }
 
@@ -1967,7 +2048,7 @@ fn gl_get_shader_source(
         return back_end::encode(&wire::GlGetShaderSourceReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let source_len = back_end::bytes(Length::of(args.bufSize), "source")?;
     let mut source = call.output(args.source, source_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -2005,7 +2086,7 @@ fn gl_get_tex_parameterfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -2019,7 +2100,11 @@ fn gl_get_tex_parameterfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexParameterfvReply { params })
 }
 
@@ -2037,7 +2122,7 @@ fn gl_get_tex_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -2051,7 +2136,11 @@ fn gl_get_tex_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexParameterivReply { params })
 }
 
@@ -2111,7 +2200,7 @@ fn gl_get_vertex_attribfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -2125,7 +2214,11 @@ fn gl_get_vertex_attribfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetVertexAttribfvReply { params })
 }
 
@@ -2143,7 +2236,7 @@ fn gl_get_vertex_attribiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -2157,7 +2250,11 @@ fn gl_get_vertex_attribiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetVertexAttribivReply { params })
 }
 
@@ -3503,7 +3600,7 @@ fn gl_get_queryiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -3517,7 +3614,11 @@ fn gl_get_queryiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetQueryivReply { params })
 }
 
@@ -3535,7 +3636,7 @@ fn gl_get_query_objectuiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLuint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -3549,7 +3650,11 @@ fn gl_get_query_objectuiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetQueryObjectuivReply { params })
 }
 
@@ -3929,7 +4034,7 @@ fn gl_get_integeri_v(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLint> = vec![Default::default(); data_room];
+    let mut data: Vec<GLint> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -3943,7 +4048,11 @@ fn gl_get_integeri_v(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetIntegeriVReply { data })
 }
 
@@ -4051,9 +4160,17 @@ fn gl_get_transform_feedback_varying(
         return back_end::encode(&wire::GlGetTransformFeedbackVaryingReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
-    let mut size: GLsizei = Default::default();
-    let mut r#type: GLenum = Default::default();
+    let mut length: i32 = -1;
+    let size_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("size"))?;
+    let mut size: Vec<GLsizei> = vec![back_end::Unwritten::MARK; size_room];
+    let r#type_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("type"))?;
+    let mut r#type: Vec<GLenum> = vec![back_end::Unwritten::MARK; r#type_room];
     let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
     let mut name = call.output(args.name, name_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -4065,17 +4182,27 @@ fn gl_get_transform_feedback_varying(
             args.bufSize,
             &mut length,
             if args.size {
-                &mut size
+                size.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             if args.r#type {
-                &mut r#type
+                r#type.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             name.as_mut_ptr().cast(),
         )
+    });
+    size.truncate(if !args.size {
+        0
+    } else {
+        back_end::filled(&size)
+    });
+    r#type.truncate(if !args.r#type {
+        0
+    } else {
+        back_end::filled(&r#type)
     });
     back_end::encode(&wire::GlGetTransformFeedbackVaryingReply {
         length,
@@ -4109,7 +4236,7 @@ fn gl_get_vertex_attrib_iiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4123,7 +4250,11 @@ fn gl_get_vertex_attrib_iiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetVertexAttribIivReply { params })
 }
 
@@ -4141,7 +4272,7 @@ fn gl_get_vertex_attrib_iuiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLuint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4155,7 +4286,11 @@ fn gl_get_vertex_attrib_iuiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetVertexAttribIuivReply { params })
 }
 
@@ -4544,7 +4679,7 @@ fn gl_get_uniform_indices(
             .try_into()
             .map_err(|_| Refusal::missing_size("uniformIndices"))?,
     );
-    let mut uniformIndices: Vec<GLuint> = vec![Default::default(); uniformIndices_room];
+    let mut uniformIndices: Vec<GLuint> = vec![back_end::Unwritten::MARK; uniformIndices_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4562,7 +4697,7 @@ fn gl_get_uniform_indices(
     uniformIndices.truncate(if !args.uniformIndices {
         0
     } else {
-        uniformIndices_room
+        back_end::filled(&uniformIndices)
     });
     back_end::encode(&wire::GlGetUniformIndicesReply { uniformIndices })
 }
@@ -4585,7 +4720,7 @@ fn gl_get_active_uniformsiv(
             .try_into()
             .map_err(|_| Refusal::missing_size("params"))?,
     );
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4601,7 +4736,11 @@ fn gl_get_active_uniformsiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetActiveUniformsivReply { params })
 }
 
@@ -4649,7 +4788,7 @@ fn gl_get_active_uniform_blockiv(
     .get()
     .filter(|room| *room <= back_end::room(u32::MAX))
     .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4664,7 +4803,11 @@ fn gl_get_active_uniform_blockiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetActiveUniformBlockivReply { params })
 }
 
@@ -4678,7 +4821,7 @@ fn gl_get_active_uniform_block_name(
         return back_end::encode(&wire::GlGetActiveUniformBlockNameReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let uniformBlockName_len = back_end::bytes(Length::of(args.bufSize), "uniformBlockName")?;
     let mut uniformBlockName = call.output(args.uniformBlockName, uniformBlockName_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -4807,7 +4950,7 @@ fn gl_get_integer64v(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLint64> = vec![Default::default(); data_room];
+    let mut data: Vec<GLint64> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4820,7 +4963,11 @@ fn gl_get_integer64v(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetInteger64vReply { data })
 }
 
@@ -4831,13 +4978,13 @@ fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
     };
     session.make_current(args.current)?;
     let sync: GLsync = session.get(Kind::Sync, args.sync)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let values_room = back_end::room(
         args.bufSize
             .try_into()
             .map_err(|_| Refusal::missing_size("values"))?,
     );
-    let mut values: Vec<GLint> = vec![Default::default(); values_room];
+    let mut values: Vec<GLint> = vec![back_end::Unwritten::MARK; values_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4879,7 +5026,7 @@ fn gl_get_integer64i_v(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLint64> = vec![Default::default(); data_room];
+    let mut data: Vec<GLint64> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4893,7 +5040,11 @@ fn gl_get_integer64i_v(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetInteger64iVReply { data })
 }
 
@@ -4911,7 +5062,7 @@ fn gl_get_buffer_parameteri64v(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint64> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint64> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -4925,7 +5076,11 @@ fn gl_get_buffer_parameteri64v(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetBufferParameteri64vReply { params })
 }
 
@@ -5110,7 +5265,7 @@ fn gl_get_sampler_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5124,7 +5279,11 @@ fn gl_get_sampler_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetSamplerParameterivReply { params })
 }
 
@@ -5142,7 +5301,7 @@ fn gl_get_sampler_parameterfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5156,7 +5315,11 @@ fn gl_get_sampler_parameterfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetSamplerParameterfvReply { params })
 }
 
@@ -5301,8 +5464,12 @@ fn gl_get_program_binary(
         return back_end::encode(&wire::GlGetProgramBinaryReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
-    let mut binaryFormat: GLenum = Default::default();
+    let mut length: i32 = -1;
+    let binaryFormat_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("binaryFormat"))?;
+    let mut binaryFormat: Vec<GLenum> = vec![back_end::Unwritten::MARK; binaryFormat_room];
     let binary_len = back_end::bytes(Length::of(args.bufSize), "binary")?;
     let mut binary = call.output(args.binary, binary_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -5313,12 +5480,17 @@ fn gl_get_program_binary(
             args.bufSize,
             &mut length,
             if args.binaryFormat {
-                &mut binaryFormat
+                binaryFormat.as_mut_ptr().cast()
             } else {
                 ptr::null_mut()
             },
             binary.as_mut_ptr().cast(),
         )
+    });
+    binaryFormat.truncate(if !args.binaryFormat {
+        0
+    } else {
+        back_end::filled(&binaryFormat)
     });
     back_end::encode(&wire::GlGetProgramBinaryReply {
         length,
@@ -5481,7 +5653,7 @@ fn gl_get_internalformativ(
             .try_into()
             .map_err(|_| Refusal::missing_size("params"))?,
     );
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5497,7 +5669,11 @@ fn gl_get_internalformativ(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetInternalformativReply { params })
 }
 
@@ -5584,7 +5760,7 @@ fn gl_get_framebuffer_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5598,7 +5774,11 @@ fn gl_get_framebuffer_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetFramebufferParameterivReply { params })
 }
 
@@ -5616,7 +5796,7 @@ fn gl_get_program_interfaceiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5631,7 +5811,11 @@ fn gl_get_program_interfaceiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetProgramInterfaceivReply { params })
 }
 
@@ -5670,7 +5854,7 @@ fn gl_get_program_resource_name(
         return back_end::encode(&wire::GlGetProgramResourceNameReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
     let mut name = call.output(args.name, name_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -5704,13 +5888,13 @@ fn gl_get_program_resourceiv(
     if !length::covers(&args.props, Length::of(args.propCount)) {
         return Err(Refusal::missing_size("props"));
     }
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let params_room = back_end::room(
         args.bufSize
             .try_into()
             .map_err(|_| Refusal::missing_size("params"))?,
     );
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5922,7 +6106,7 @@ fn gl_get_program_pipelineiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -5936,7 +6120,11 @@ fn gl_get_program_pipelineiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetProgramPipelineivReply { params })
 }
 
@@ -6740,7 +6928,7 @@ fn gl_get_program_pipeline_info_log(
         return back_end::encode(&wire::GlGetProgramPipelineInfoLogReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let infoLog_len = back_end::bytes(Length::of(args.bufSize), "infoLog")?;
     let mut infoLog = call.output(args.infoLog, infoLog_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -6799,7 +6987,7 @@ fn gl_get_booleani_v(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLboolean> = vec![Default::default(); data_room];
+    let mut data: Vec<GLboolean> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -6813,7 +7001,11 @@ fn gl_get_booleani_v(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetBooleaniVReply { data })
 }
 
@@ -6888,7 +7080,7 @@ fn gl_get_multisamplefv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("val"))?;
-    let mut val: Vec<GLfloat> = vec![Default::default(); val_room];
+    let mut val: Vec<GLfloat> = vec![back_end::Unwritten::MARK; val_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -6902,7 +7094,7 @@ fn gl_get_multisamplefv(
             },
         )
     });
-    val.truncate(if !args.val { 0 } else { val_room });
+    val.truncate(if !args.val { 0 } else { back_end::filled(&val) });
     back_end::encode(&wire::GlGetMultisamplefvReply { val })
 }
 
@@ -6936,7 +7128,7 @@ fn gl_get_tex_level_parameteriv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -6951,7 +7143,11 @@ fn gl_get_tex_level_parameteriv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexLevelParameterivReply { params })
 }
 
@@ -6969,7 +7165,7 @@ fn gl_get_tex_level_parameterfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -6984,7 +7180,11 @@ fn gl_get_tex_level_parameterfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexLevelParameterfvReply { params })
 }
 
@@ -7346,7 +7546,7 @@ fn gl_get_object_label(
         return back_end::encode(&wire::GlGetObjectLabelReply::default());
     };
     session.make_current(args.current)?;
-    let mut length: GLsizei = Default::default();
+    let mut length: i32 = -1;
     let label_len = back_end::bytes(Length::of(args.bufSize), "label")?;
     let mut label = call.output(args.label, label_len)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -7685,7 +7885,7 @@ fn gl_get_tex_parameter_iiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -7699,7 +7899,11 @@ fn gl_get_tex_parameter_iiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexParameterIivReply { params })
 }
 
@@ -7717,7 +7921,7 @@ fn gl_get_tex_parameter_iuiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLuint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -7731,7 +7935,11 @@ fn gl_get_tex_parameter_iuiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexParameterIuivReply { params })
 }
 
@@ -7805,7 +8013,7 @@ fn gl_get_sampler_parameter_iiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -7819,7 +8027,11 @@ fn gl_get_sampler_parameter_iiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetSamplerParameterIivReply { params })
 }
 
@@ -7837,7 +8049,7 @@ fn gl_get_sampler_parameter_iuiv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLuint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -7851,7 +8063,11 @@ fn gl_get_sampler_parameter_iuiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetSamplerParameterIuivReply { params })
 }
 
@@ -8006,7 +8222,7 @@ fn gl_get_clip_planef(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("equation"))?;
-    let mut equation: Vec<GLfloat> = vec![Default::default(); equation_room];
+    let mut equation: Vec<GLfloat> = vec![back_end::Unwritten::MARK; equation_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8019,7 +8235,11 @@ fn gl_get_clip_planef(
             },
         )
     });
-    equation.truncate(if !args.equation { 0 } else { equation_room });
+    equation.truncate(if !args.equation {
+        0
+    } else {
+        back_end::filled(&equation)
+    });
     back_end::encode(&wire::GlGetClipPlanefReply { equation })
 }
 
@@ -8033,7 +8253,7 @@ fn gl_get_lightfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8047,7 +8267,11 @@ fn gl_get_lightfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetLightfvReply { params })
 }
 
@@ -8065,7 +8289,7 @@ fn gl_get_materialfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8079,7 +8303,11 @@ fn gl_get_materialfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetMaterialfvReply { params })
 }
 
@@ -8097,7 +8325,7 @@ fn gl_get_tex_envfv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8111,7 +8339,11 @@ fn gl_get_tex_envfv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexEnvfvReply { params })
 }
 
@@ -8628,7 +8860,7 @@ fn gl_get_clip_planex(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("equation"))?;
-    let mut equation: Vec<GLfixed> = vec![Default::default(); equation_room];
+    let mut equation: Vec<GLfixed> = vec![back_end::Unwritten::MARK; equation_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8641,7 +8873,11 @@ fn gl_get_clip_planex(
             },
         )
     });
-    equation.truncate(if !args.equation { 0 } else { equation_room });
+    equation.truncate(if !args.equation {
+        0
+    } else {
+        back_end::filled(&equation)
+    });
     back_end::encode(&wire::GlGetClipPlanexReply { equation })
 }
 
@@ -8655,7 +8891,7 @@ fn gl_get_fixedv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8668,7 +8904,11 @@ fn gl_get_fixedv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetFixedvReply { params })
 }
 
@@ -8682,7 +8922,7 @@ fn gl_get_lightxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8696,7 +8936,11 @@ fn gl_get_lightxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetLightxvReply { params })
 }
 
@@ -8714,7 +8958,7 @@ fn gl_get_materialxv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8728,7 +8972,11 @@ fn gl_get_materialxv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetMaterialxvReply { params })
 }
 
@@ -8746,7 +8994,7 @@ fn gl_get_tex_enviv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8760,7 +9008,11 @@ fn gl_get_tex_enviv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexEnvivReply { params })
 }
 
@@ -8778,7 +9030,7 @@ fn gl_get_tex_envxv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8792,7 +9044,11 @@ fn gl_get_tex_envxv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexEnvxvReply { params })
 }
 
@@ -8810,7 +9066,7 @@ fn gl_get_tex_parameterxv(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -8824,7 +9080,11 @@ fn gl_get_tex_parameterxv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexParameterxvReply { params })
 }
 
@@ -9584,7 +9844,7 @@ fn gl_get_query_objectiv_ext(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -9598,7 +9858,11 @@ fn gl_get_query_objectiv_ext(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetQueryObjectivEXTReply { params })
 }
 
@@ -9616,7 +9880,7 @@ fn gl_get_query_objecti64v_ext(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint64> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint64> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -9630,7 +9894,11 @@ fn gl_get_query_objecti64v_ext(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetQueryObjecti64vEXTReply { params })
 }
 
@@ -9648,7 +9916,7 @@ fn gl_get_query_objectui64v_ext(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLuint64> = vec![Default::default(); params_room];
+    let mut params: Vec<GLuint64> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -9662,7 +9930,11 @@ fn gl_get_query_objectui64v_ext(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetQueryObjectui64vEXTReply { params })
 }
 
@@ -9994,7 +10266,7 @@ fn gl_get_floati_v_oes(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
-    let mut data: Vec<GLfloat> = vec![Default::default(); data_room];
+    let mut data: Vec<GLfloat> = vec![back_end::Unwritten::MARK; data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -10008,7 +10280,11 @@ fn gl_get_floati_v_oes(
             },
         )
     });
-    data.truncate(if !args.data { 0 } else { data_room });
+    data.truncate(if !args.data {
+        0
+    } else {
+        back_end::filled(&data)
+    });
     back_end::encode(&wire::GlGetFloatiVOESReply { data })
 }
 
@@ -10186,7 +10462,7 @@ fn gl_get_tex_genxv_oes(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfixed> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -10200,7 +10476,11 @@ fn gl_get_tex_genxv_oes(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexGenxvOESReply { params })
 }
 
@@ -10383,7 +10663,7 @@ fn gl_get_tex_genfv_oes(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    let mut params: Vec<GLfloat> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -10397,7 +10677,11 @@ fn gl_get_tex_genfv_oes(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexGenfvOESReply { params })
 }
 
@@ -10415,7 +10699,7 @@ fn gl_get_tex_geniv_oes(
         .get()
         .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("params"))?;
-    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -10429,7 +10713,11 @@ fn gl_get_tex_geniv_oes(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        back_end::filled(&params)
+    });
     back_end::encode(&wire::GlGetTexGenivOESReply { params })
 }
 

@@ -3,6 +3,7 @@
 use crate::generated::manual::{Draws, Guest, Request};
 use crate::generated::types::*;
 use crate::support::arrays::{self, Kind};
+use crate::support::images;
 use gil_guest::api::{Api, Current};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
@@ -17,6 +18,7 @@ impl Draws for Guest {
         primcount: GLsizei,
     ) {
         Self::nothing(|| {
+            images::draws();
             // SAFETY: the caller's.
             unsafe { arrays::draw_several(entry, mode, (first, count), primcount) }
         });
@@ -32,6 +34,7 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
+            images::draws();
             // SAFETY: the caller's.
             unsafe { arrays::draw_several_elements(entry, &current, kind, lists, primcount) }
         });

@@ -15,7 +15,7 @@ impl Framebuffers for Guest {
             let current = Self::current()?;
             if target != GL_READ_FRAMEBUFFER {
                 shadow::of(&current).framebuffer = framebuffer;
-                images::bound(framebuffer);
+                images::bound(entry, &current, framebuffer)?;
             }
             let request = Request::new(wire::GL_BIND_FRAMEBUFFER, Class::Post, entry);
             request.post(&wire::GlBindFramebufferArgs {
@@ -36,11 +36,8 @@ impl Framebuffers for Guest {
     ) {
         Self::nothing(|| {
             let current = Self::current()?;
-            images::attached(
-                &current,
-                (target, attachment),
-                images::Name::Texture(texture),
-            );
+            let name = images::Name::Texture(texture);
+            images::attached(entry, &current, (target, attachment), name)?;
             let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE2D, Class::Post, entry);
             request.post(&wire::GlFramebufferTexture2DArgs {
                 current: current.number(),
@@ -63,7 +60,7 @@ impl Framebuffers for Guest {
         Self::nothing(|| {
             let current = Self::current()?;
             let name = images::Name::Renderbuffer(renderbuffer);
-            images::attached(&current, (target, attachment), name);
+            images::attached(entry, &current, (target, attachment), name)?;
             let request = Request::new(wire::GL_FRAMEBUFFER_RENDERBUFFER, Class::Post, entry);
             request.post(&wire::GlFramebufferRenderbufferArgs {
                 current: current.number(),

@@ -2,7 +2,7 @@
 
 use crate::generated::manual::{Guest, Messages, Object, Request};
 use crate::generated::types::*;
-use crate::support::{debug, shadow};
+use crate::support::debug;
 use gil_guest::api::{Api, Current, data};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
@@ -43,9 +43,33 @@ impl Messages for Guest {
     ) {
         Self::nothing(|| {
             let current = Self::current()?;
-            shadow::of(&current).debug = debug::Receiver::new(callback, user_param);
-            debug::deliver(&current)
+            debug::receive(&current, debug::Receiver::new(callback, user_param))
         });
+    }
+
+    unsafe fn glGetDebugMessageLog(
+        entry: u64,
+        count: GLuint,
+        size: GLsizei,
+        sources: *mut GLenum,
+        types: *mut GLenum,
+        ids: *mut GLuint,
+        severities: *mut GLenum,
+        lengths: *mut GLsizei,
+        texts: *mut GLchar,
+    ) -> GLuint {
+        let places = debug::log::Places {
+            count,
+            size,
+            sources,
+            types,
+            ids,
+            severities,
+            lengths,
+            texts,
+        };
+        // SAFETY: the caller's.
+        Self::value(|| unsafe { debug::log::get(entry, &Self::current()?, places) })
     }
 
     unsafe fn glPushDebugGroup(

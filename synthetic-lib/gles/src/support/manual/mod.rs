@@ -11,7 +11,7 @@ mod vertex_arrays;
 
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
-use crate::support::{LOST, debug, fixed, images, shadow, texts};
+use crate::support::{LOST, debug, fixed, images, shadow, syncs, texts};
 use gil_egl::support::{strings, work};
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
@@ -122,7 +122,6 @@ impl Manual for Guest {
         });
     }
 
-    /// Without a timeout, it asks how the board stands.
     unsafe fn glClientWaitSync(
         entry: u64,
         sync: GLsync,
@@ -130,22 +129,11 @@ impl Manual for Guest {
         timeout: GLuint64,
     ) -> GLenum {
         Self::value(|| {
-            let (current, op) = (Self::current()?, wire::GL_CLIENT_WAIT_SYNC);
+            let current = Self::current()?;
             let sync = Object::find(wire::Kind::Sync, sync)?;
-            let request: Request = match timeout {
-                0 => Request::new(op, Class::Sync, entry),
-                _ => work::handed_over(op, entry, &current, true),
-            };
-            let args = wire::GlClientWaitSyncArgs {
-                current: current.number(),
-                sync: sync.number(),
-                flags,
-                timeout,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlClientWaitSyncReply = reply.decode()?;
-                Ok(reply.value)
-            })
+            // It lives until the wait has ended.
+            let hold = sync.hold().ok_or(Self::INVALID_VALUE)?;
+            syncs::client_wait(entry, &current, hold.object(), flags, timeout)
         })
     }
 }

@@ -1,0 +1,131 @@
+//! Regions of which the host keeps a copy, as the board has them: what the guest did not
+//! change since is not sent again.
+
+use super::calls::Call;
+use super::output::Slot;
+use super::{Context, Refusal};
+use crate::held::Held;
+use crate::memory::read_region;
+use crate::submission::Region;
+use foldhash::HashMap;
+use gil_address_tables::Extents;
+use gil_wire::envelope::Envelope;
+use std::borrow::Cow;
+
+/// Most bytes of all copies of a session. Beyond it, all are forgotten, and what they are
+/// of is sent once more.
+const COPIES_MAX: usize = 256 << 20;
+
+/// The number that the guest's library gave, and the region's place among those of its
+/// direction.
+type Place = (u64, usize);
+
+/// The copies of one session.
+#[derive(Debug, Default)]
+pub(super) struct Mirrors {
+    copies: HashMap<Place, Vec<u8>>,
+    bytes: usize,
+}
+
+/// What the regions of a submission have that go to the board.
+pub(super) type Compared = Vec<(Place, Vec<u8>)>;
+
+/// Reads the input that has copies. A region that equals its copy has no bytes afterwards.
+pub(super) fn compare(
+    mirrors: &Mirrors,
+    held: &Held,
+    context: &Context<'_>,
+    envelopes: &[Envelope<'_>],
+    regions: &mut Cow<'_, [Region]>,
+) -> Result<Compared, Refusal> {
+    let mut sent = Compared::new();
+    let mut first = 0usize;
+    for envelope in envelopes {
+        let end = first.saturating_add(envelope.regions as usize);
+        if let Some(number) = envelope.mirror {
+            let own = regions.to_mut().get_mut(first..end).unwrap_or_default();
+            let inputs = own.iter_mut().filter(|region| region.dir.is_in());
+            for (index, region) in inputs.enumerate() {
+                let bytes = read(held, context, &region.extents)?;
+                let place = (number, index);
+                match mirrors.copies.get(&place) == Some(&bytes) && !region.dir.is_out() {
+                    true => region.extents = Extents::default(),
+                    false => sent.push((place, bytes)),
+                }
+            }
+        }
+        first = end;
+    }
+    Ok(sent)
+}
+
+/// A region's bytes, as they would be sent now.
+fn read(held: &Held, context: &Context<'_>, extents: &Extents) -> Result<Vec<u8>, Refusal> {
+    let overlaps = held.overlaps(extents);
+    overlaps.map_err(|_| Refusal::Unresolved)?;
+    let bytes = read_region(context.memory, extents);
+    let mut bytes = bytes.map_err(|error| Refusal::Bad(error.to_string()))?;
+    held.overlay(extents, &mut bytes);
+    Ok(bytes)
+}
+
+impl Mirrors {
+    /// The board has the input that was compared, or perhaps not.
+    pub(super) fn sent(&mut self, compared: Compared, is_sent: bool) {
+        for (place, bytes) in compared {
+            self.forget(place);
+            if is_sent {
+                self.insert(place, bytes);
+            }
+        }
+    }
+
+    /// A call's output is on its way to the guest.
+    pub(super) fn received(&mut self, context: &Context<'_>, main: &Call<'_>, slots: &[Slot]) {
+        let Some(number) = main.envelope.mirror else {
+            return;
+        };
+        for slot in slots {
+            let (index, bytes) = slot.contents(context, main);
+            self.forget((number, index));
+            self.insert((number, index), bytes);
+        }
+    }
+
+    fn forget(&mut self, place: Place) {
+        if let Some(bytes) = self.copies.remove(&place) {
+            self.bytes -= bytes.len();
+        }
+    }
+
+    fn insert(&mut self, place: Place, bytes: Vec<u8>) {
+        if self.bytes.saturating_add(bytes.len()) > COPIES_MAX {
+            self.copies.clear();
+            self.bytes = 0;
+        }
+        if bytes.len() <= COPIES_MAX {
+            self.bytes += bytes.len();
+            self.copies.insert(place, bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_bounded() {
+        let mut mirrors = Mirrors::default();
+        mirrors.insert((1, 0), vec![1; 8]);
+        mirrors.insert((1, 1), vec![2; 8]);
+        mirrors.sent(vec![((1, 0), vec![3; 4])], true);
+        assert_eq!((mirrors.bytes, mirrors.copies.len()), (12, 2));
+        mirrors.sent(vec![((1, 1), vec![4; 4])], false);
+        assert_eq!((mirrors.bytes, mirrors.copies.len()), (4, 1));
+        mirrors.insert((2, 0), vec![0; COPIES_MAX]);
+        assert_eq!((mirrors.bytes, mirrors.copies.len()), (COPIES_MAX, 1));
+        mirrors.insert((3, 0), vec![0; COPIES_MAX + 1]);
+        assert_eq!((mirrors.bytes, mirrors.copies.len()), (0, 0));
+    }
+}
