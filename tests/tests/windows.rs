@@ -66,7 +66,7 @@ both_widths! {
     fn windows_and_buffers_of_android_are_dma_bufs(width: Width) {
         let program = guest_program_of(width, "tests/guest/gles_android.c", Link::OpenCl);
         let (_, run) = shown(&[&program.display().to_string()]);
-        is_ok(&run, 81);
+        is_ok(&run, 82);
     }
 }
 
