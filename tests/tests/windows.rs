@@ -18,7 +18,8 @@ fn is_ok(run: &Finished, points: usize) {
 fn bytes_to_board(run: &Finished, name: &str) -> u64 {
     let entries = run.report["entries"].as_array().expect("a list of calls");
     let call = entries.iter().find(|call| call["name"] == name);
-    call.and_then(|call| call["bytes_to_board"].as_u64()).expect("the call")
+    call.and_then(|call| call["bytes_to_board"].as_u64())
+        .expect("the call")
 }
 
 both_widths! {
