@@ -263,6 +263,7 @@ static void labels(void)
 			     GL_DEBUG_SEVERITY_NOTIFICATION, -1, "hello");
 	glPushDebugGroup(GL_DEBUG_SOURCE_APPLICATION, 8, 3, "groups");
 	glPopDebugGroup();
+	printf("%u of the log\n", glGetDebugMessageLog(1, 0, NULL, NULL, NULL, NULL, NULL, NULL));
 	glGetPointerv(GL_DEBUG_CALLBACK_USER_PARAM, &pointer);
 	printf("the same pointer: %d\n", pointer == user);
 	glGenTextures(1, &texture);
