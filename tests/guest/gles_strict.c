@@ -1,7 +1,8 @@
 /* What programs rarely look at, and the Khronos conformance tests do: primitives that
  * restart in arrays of the program's memory, what may be done while a buffer is mapped,
  * memory that a query leaves alone, messages that come before a call returns, lists whose
- * names are wrong. It prints the same wherever the same driver draws. */
+ * names are wrong, room for less than nothing. It prints the same wherever the same
+ * driver draws. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
@@ -298,6 +299,21 @@ static void lists(void)
 	}
 }
 
+/* Room for less than no configurations is none. */
+static void rooms(void)
+{
+	static const EGLint sizes[] = { 0, -1, -5, 3 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		EGLConfig found[4] = { NULL };
+		EGLint count = -1;
+		int is_done = eglGetConfigs(display, found, sizes[i], &count);
+
+		printf("%d configurations: %d, %d, %d, %#x\n", sizes[i], is_done, count, found[0] != NULL,
+		       eglGetError());
+	}
+}
+
 int main(void)
 {
 	GLuint made;
@@ -309,6 +325,7 @@ int main(void)
 	left_alone(made);
 	messages();
 	lists();
+	rooms();
 	error("all");
 	return 0;
 }
