@@ -235,6 +235,16 @@ static void left_alone(GLuint made)
 	values[1] = -2;
 	glGetSynciv(sync, GL_OBJECT_TYPE, 3, &length, values);
 	printf("a fence's type: %d, %#x %d\n", length, values[0], values[1]);
+	glObjectPtrLabel(sync, -1, "a fence");
+	for (GLsizei room = 12; room > 0; room -= 4) {
+		memset(name, 'x', sizeof(name));
+		length = -2;
+		glGetObjectPtrLabel(sync, room, &length, name);
+		printf("%d ", length);
+		show("its label", name, sizeof(name));
+	}
+	glGetObjectPtrLabel(sync, 0, &length, NULL);
+	printf("of %d\n", length);
 	glDeleteSync(sync);
 	error("queries");
 	glGetIntegerv(GL_MAX_VERTEX_ATTRIBS, &most);
