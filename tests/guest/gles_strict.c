@@ -246,6 +246,13 @@ static void left_alone(GLuint made)
 	glGetObjectPtrLabel(sync, 0, &length, NULL);
 	printf("of %d\n", length);
 	glDeleteSync(sync);
+	values[0] = values[1] = -2;
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_NUM_SAMPLE_COUNTS, 3, values);
+	printf("numbers of samples: %d, %d\n", values[0], values[1]);
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_SAMPLES, 3, values);
+	printf("samples: %d, %d\n", values[0], values[1]);
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_SAMPLES, 0, values + 2);
+	printf("none of them: %d\n", values[2]);
 	error("queries");
 	glGetIntegerv(GL_MAX_VERTEX_ATTRIBS, &most);
 	glGetVertexAttribPointerv((GLuint)most, GL_VERTEX_ATTRIB_ARRAY_POINTER, &place);

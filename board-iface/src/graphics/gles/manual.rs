@@ -341,6 +341,34 @@ impl Manual for Board {
         })
     }
 
+    /// Those values that the driver writes over two different ones.
+    fn gl_get_internalformativ(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetInternalformativArgs,
+    ) -> Result<wire::GlGetInternalformativReply, Refusal> {
+        session.make_current(args.current)?;
+        let size = u32::try_from(args.bufSize).map_err(|_| Refusal::missing_size("params"))?;
+        let size = back_end::room(size);
+        let (mut zeros, mut ones): (Vec<GLint>, Vec<GLint>) = (vec![0; size], vec![-1; size]);
+        if let Some(function) = session
+            .functions()
+            .glGetInternalformativ
+            .filter(|_| args.params)
+        {
+            let (target, format, name) = (args.target, args.internalformat, args.pname);
+            // SAFETY: there is space for as many values.
+            let get = |to: &mut [GLint]| unsafe {
+                function(target, format, name, to.len() as GLsizei, to.as_mut_ptr());
+            };
+            call.timed(|| get(&mut zeros));
+            get(&mut ones);
+        }
+        let written = zeros.iter().zip(&ones).take_while(|(a, b)| a == b).count();
+        zeros.truncate(written);
+        Ok(wire::GlGetInternalformativReply { params: zeros })
+    }
+
     fn gl_get_error(
         session: &mut Gles,
         call: &mut Call,
