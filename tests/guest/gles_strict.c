@@ -1,7 +1,8 @@
 /* What programs rarely look at, and the Khronos conformance tests do: primitives that
  * restart in arrays of the program's memory, what may be done while a buffer is mapped,
  * memory that a query leaves alone, messages that come before a call returns, lists whose
- * names are wrong. It prints the same wherever the same driver draws. */
+ * names are wrong, room for less than nothing. It prints the same wherever the same
+ * driver draws. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
@@ -234,7 +235,24 @@ static void left_alone(GLuint made)
 	values[1] = -2;
 	glGetSynciv(sync, GL_OBJECT_TYPE, 3, &length, values);
 	printf("a fence's type: %d, %#x %d\n", length, values[0], values[1]);
+	glObjectPtrLabel(sync, -1, "a fence");
+	for (GLsizei room = 12; room > 0; room -= 4) {
+		memset(name, 'x', sizeof(name));
+		length = -2;
+		glGetObjectPtrLabel(sync, room, &length, name);
+		printf("%d ", length);
+		show("its label", name, sizeof(name));
+	}
+	glGetObjectPtrLabel(sync, 0, &length, NULL);
+	printf("of %d\n", length);
 	glDeleteSync(sync);
+	values[0] = values[1] = -2;
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_NUM_SAMPLE_COUNTS, 3, values);
+	printf("numbers of samples: %d, %d\n", values[0], values[1]);
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_SAMPLES, 3, values);
+	printf("samples: %d, %d\n", values[0], values[1]);
+	glGetInternalformativ(GL_RENDERBUFFER, GL_RGBA8, GL_SAMPLES, 0, values + 2);
+	printf("none of them: %d\n", values[2]);
 	error("queries");
 	glGetIntegerv(GL_MAX_VERTEX_ATTRIBS, &most);
 	glGetVertexAttribPointerv((GLuint)most, GL_VERTEX_ATTRIB_ARRAY_POINTER, &place);
@@ -370,6 +388,21 @@ static void lists(void)
 	}
 }
 
+/* Room for less than no configurations is none. */
+static void rooms(void)
+{
+	static const EGLint sizes[] = { 0, -1, -5, 3 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		EGLConfig found[4] = { NULL };
+		EGLint count = -1;
+		int is_done = eglGetConfigs(display, found, sizes[i], &count);
+
+		printf("%d configurations: %d, %d, %d, %#x\n", sizes[i], is_done, count, found[0] != NULL,
+		       eglGetError());
+	}
+}
+
 int main(void)
 {
 	GLuint made;
@@ -382,6 +415,7 @@ int main(void)
 	refused(made);
 	messages();
 	lists();
+	rooms();
 	error("all");
 	return 0;
 }

@@ -37,4 +37,6 @@ pub struct Options {
     pub run: Vec<String>,
     /// Where each run's output is written.
     pub logs: PathBuf,
+    /// Width and height of the surface that dEQP's cases draw to, in pixels.
+    pub surface: u32,
 }

@@ -36,6 +36,9 @@ struct Args {
     /// Of dEQP's cases so many at most in one process.
     #[arg(long, default_value_t = 2000)]
     together: usize,
+    /// Width and height of the surface that dEQP's cases draw to; some need more than 64.
+    #[arg(long, default_value_t = 64)]
+    surface: u32,
     /// Longest run of a process, and of a subtest alone, in seconds.
     #[arg(long, default_value_t = 3600)]
     timeout: u64,
@@ -72,6 +75,7 @@ fn compare(args: &Args) -> Result<bool, Failure> {
         timeout: Duration::from_secs(args.timeout),
         run: args.run.clone(),
         logs: out.clone(),
+        surface: args.surface,
     };
     let mut rows = Vec::new();
     for pair in deqp::pairs(&args.native, &args.guest, &args.names)? {

@@ -19,7 +19,7 @@ pub struct Known {
 pub struct Difference {
     /// The program, without `test_`.
     pub suite: String,
-    /// The subtest; with `*` at its end all whose names begin so.
+    /// The subtest; with a `*` all whose names begin and end as what is around it.
     pub test: String,
     /// Bits of the guest's pointers for which it holds; both if none is named.
     #[serde(default)]
@@ -61,15 +61,18 @@ pub enum KnownError {
 
 impl Difference {
     fn names(&self, test: &str) -> bool {
-        match self.test.strip_suffix('*') {
-            Some(begin) => test.starts_with(begin),
+        match self.test.split_once('*') {
+            Some((begin, end)) => {
+                let rest = test.strip_prefix(begin);
+                rest.is_some_and(|rest| rest.ends_with(end))
+            }
             None => self.test == test,
         }
     }
 
-    /// Whether it is of all subtests whose names begin alike.
+    /// Whether it is of all subtests whose names are alike.
     pub fn is_of_many(&self) -> bool {
-        self.test.ends_with('*')
+        self.test.contains('*')
     }
 }
 
@@ -143,5 +146,9 @@ mod tests {
         assert_eq!(reason("b.d"), Some("all"));
         assert_eq!(reason("b.c"), Some("one"));
         assert_eq!(reason("b"), None);
+        let text = "[[difference]]\nsuite = 'a'\ntest = 'b.*_c'\nreason = 'all'\n";
+        let known: Known = toml::from_str(text).unwrap();
+        assert!(known.of("a", "b.1_c", Width::Arm64).is_some());
+        assert!(known.of("a", "b.1_d", Width::Arm64).is_none());
     }
 }

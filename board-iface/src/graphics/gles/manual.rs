@@ -12,7 +12,7 @@ use gil_gles_common::pixels::{packed_bytes, pixel_bytes};
 use gil_wire::call::Handle;
 use gil_wire::generated::gles as wire;
 use std::ffi::{CStr, c_void};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 /// No error: the driver keeps those that there are.
 const NONE: i32 = GL_NO_ERROR as i32;
@@ -312,6 +312,7 @@ impl Manual for Board {
         Ok(())
     }
 
+    /// With the 0 behind it, as far as there is room; without room, its length alone.
     fn gl_get_object_ptr_label(
         session: &mut Gles,
         call: &mut Call,
@@ -319,28 +320,53 @@ impl Manual for Board {
     ) -> Result<Vec<u8>, Refusal> {
         session.make_current(args.current)?;
         let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
-        let mut bytes = vec![0; LABEL_MAX];
+        let mut room = call.output(args.label, 0)?;
+        let mut bytes = vec![0; room.room().min(LABEL_MAX)];
         let mut length = 0;
         if let Some(function) = session.functions().glGetObjectPtrLabel {
-            let room = GLsizei::try_from(bytes.len()).unwrap_or(0);
-            // SAFETY: the object is alive, and there is space for as many bytes.
-            unsafe {
-                function(
-                    sync.cast_const().cast(),
-                    room,
-                    &mut length,
-                    bytes.as_mut_ptr(),
-                )
+            let size = GLsizei::try_from(bytes.len()).unwrap_or(0);
+            let place = match size {
+                0 => null_mut(),
+                _ => bytes.as_mut_ptr(),
             };
+            // SAFETY: the object is alive, and there is space for as many bytes.
+            unsafe { function(sync.cast_const().cast(), size, &mut length, place) };
         }
-        bytes.truncate(usize::try_from(length).unwrap_or(0).min(LABEL_MAX));
-        let mut room = call.output(args.label, 0)?;
+        bytes.truncate(usize::try_from(length).unwrap_or(0).saturating_add(1));
         let label = text(call, &mut room, &bytes);
         back_end::encode(&wire::GlGetObjectPtrLabelReply {
             result: NONE,
             length,
             label,
         })
+    }
+
+    /// Those values that the driver writes over two different ones.
+    fn gl_get_internalformativ(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetInternalformativArgs,
+    ) -> Result<wire::GlGetInternalformativReply, Refusal> {
+        session.make_current(args.current)?;
+        let size = u32::try_from(args.bufSize).map_err(|_| Refusal::missing_size("params"))?;
+        let size = back_end::room(size);
+        let (mut zeros, mut ones): (Vec<GLint>, Vec<GLint>) = (vec![0; size], vec![-1; size]);
+        if let Some(function) = session
+            .functions()
+            .glGetInternalformativ
+            .filter(|_| args.params)
+        {
+            let (target, format, name) = (args.target, args.internalformat, args.pname);
+            // SAFETY: there is space for as many values.
+            let get = |to: &mut [GLint]| unsafe {
+                function(target, format, name, to.len() as GLsizei, to.as_mut_ptr());
+            };
+            call.timed(|| get(&mut zeros));
+            get(&mut ones);
+        }
+        let written = zeros.iter().zip(&ones).take_while(|(a, b)| a == b).count();
+        zeros.truncate(written);
+        Ok(wire::GlGetInternalformativReply { params: zeros })
     }
 
     fn gl_get_error(

@@ -100,6 +100,18 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglQueryString(entry: u64, dpy: EGLDisplay, name: EGLint) -> *const c_char;
 
+    /// `eglGetConfigs`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglGetConfigs(
+        entry: u64,
+        dpy: EGLDisplay,
+        configs: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglChooseConfig`.
     ///
     /// # Safety
@@ -488,15 +500,6 @@ pub trait Helpers: Api {
     /// # Safety
     /// As the API says of the caller.
     unsafe fn can_create(dpy: &Object, attrib_list: *const EGLint) -> CallResult<()>;
-
-    /// What of `eglGetConfigs` fails here already.
-    ///
-    /// # Errors
-    /// The API's code.
-    ///
-    /// # Safety
-    /// As the API says of the caller.
-    unsafe fn configs(dpy: &Object, num_config: *mut EGLint) -> CallResult<()>;
 
     /// What of `eglQueryContext` fails here already.
     ///

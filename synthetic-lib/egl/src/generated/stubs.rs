@@ -117,28 +117,8 @@ pub unsafe extern "C" fn eglGetConfigs(
 ) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 7));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let dpy = Object::find(Kind::Display, dpy)?;
-            let configs_room = Length::of(config_size).get().ok_or(Guest::BOUNDS)?;
-            <Guest as Helpers>::configs(&dpy, num_config)?;
-            let request = Request::new(wire::EGL_GET_CONFIGS, Class::Query, entry);
-            let args = wire::EglGetConfigsArgs {
-                dpy: dpy.number(),
-                configs: !configs.is_null(),
-                config_size,
-                num_config: !num_config.is_null(),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::EglGetConfigsReply = reply.decode()?;
-                Guest::check(reply.result)?;
-                Object::write_all(Kind::Config, configs, configs_room, &reply.configs, None);
-                data::write(num_config, reply.num_config);
-                Ok(())
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglGetConfigs(entry, dpy, configs, config_size, num_config) }
 }
 
 /// `eglChooseConfig`.

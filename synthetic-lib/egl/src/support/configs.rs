@@ -169,6 +169,48 @@ pub unsafe fn choose(entry: u64, dpy: &Object, list: *const EGLint) -> CallResul
     Ok(found)
 }
 
+/// All configurations, in EGL's order.
+///
+/// # Errors
+/// The API's code.
+pub fn all(entry: u64, dpy: &Object) -> CallResult<Vec<Handle>> {
+    let request = Request::new(wire::EGL_GET_CONFIGS, Class::Query, entry);
+    let args = wire::EglGetConfigsArgs {
+        dpy: dpy.number(),
+        configs: true,
+        config_size: MOST,
+        num_config: true,
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::EglGetConfigsReply = reply.decode()?;
+        Guest::check(reply.result)?;
+        Ok(reply.configs)
+    })
+}
+
+/// Hands configurations to a program, as many as it has room for; without a place for
+/// them, their number alone. Room for less than none is none.
+///
+/// # Safety
+/// `configs` is null or has the room, and `number` takes a number.
+pub unsafe fn hand_over(
+    found: &[Handle],
+    configs: *mut EGLConfig,
+    room: EGLint,
+    number: *mut EGLint,
+) {
+    let room = usize::try_from(room).unwrap_or(0);
+    let count = match configs.is_null() {
+        true => found.len(),
+        false => found.len().min(room),
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        Object::write_all(Kind::Config, configs, room, found, None);
+        number.write(EGLint::try_from(count).unwrap_or(EGLint::MAX));
+    }
+}
+
 /// A list's pairs.
 ///
 /// # Errors

@@ -179,31 +179,42 @@ impl Manual for Guest {
         found.cast_const()
     }
 
-    unsafe fn eglChooseConfig(
+    unsafe fn eglGetConfigs(
         entry: u64,
         dpy: EGLDisplay,
-        attrib_list: *const EGLint,
-        configs: *mut EGLConfig,
+        list: *mut EGLConfig,
         config_size: EGLint,
         num_config: *mut EGLint,
     ) -> EGLBoolean {
         Self::returned(|| {
             let dpy = display_of(dpy)?;
-            let room = usize::try_from(config_size).map_err(|_| EGL_BAD_PARAMETER)?;
+            if num_config.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            let found = configs::all(entry, &dpy)?;
+            // SAFETY: the caller's.
+            unsafe { configs::hand_over(&found, list, config_size, num_config) };
+            Ok(())
+        })
+    }
+
+    unsafe fn eglChooseConfig(
+        entry: u64,
+        dpy: EGLDisplay,
+        attrib_list: *const EGLint,
+        list: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
             if num_config.is_null() {
                 return Err(EGL_BAD_PARAMETER);
             }
             // SAFETY: the caller's list.
             let found = unsafe { configs::choose(entry, &dpy, attrib_list) }?;
-            let count = match configs.is_null() {
-                true => found.len(),
-                false => found.len().min(room),
-            };
-            // SAFETY: null, or the caller's, with as much room; and a number.
-            unsafe {
-                Object::write_all(Kind::Config, configs, room, &found, None);
-                num_config.write(EGLint::try_from(count).unwrap_or(EGLint::MAX));
-            }
+            // SAFETY: the caller's.
+            unsafe { configs::hand_over(&found, list, config_size, num_config) };
             Ok(())
         })
     }

@@ -112,14 +112,6 @@ impl Helpers for Guest {
         }
     }
 
-    unsafe fn configs(dpy: &Object, num_config: *mut EGLint) -> CallResult<()> {
-        Self::initialized(dpy)?;
-        match num_config.is_null() {
-            true => Err(EGL_BAD_PARAMETER),
-            false => Ok(()),
-        }
-    }
-
     fn initialized(dpy: &Object) -> CallResult<()> {
         display::initialized(dpy)
     }

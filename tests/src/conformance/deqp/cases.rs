@@ -27,7 +27,7 @@ pub fn all(program: &Suite, prefix: &str) -> io::Result<Vec<String>> {
         .arg("--deqp-runmode=txt-caselist")
         .arg(format!("--deqp-caselist-export-file={}", list.display()))
         .arg("--deqp-log-filename=/dev/null")
-        .args(&super::OPTIONS[..3])
+        .arg(super::OPTIONS[0])
         .env(super::PLATFORM.0, super::PLATFORM.1)
         .current_dir(beside)
         .stdin(Stdio::null())

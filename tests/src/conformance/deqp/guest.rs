@@ -1,7 +1,7 @@
 //! A process with cases in the guest.
 
+use super::PLATFORM;
 use super::output::Printed;
-use super::{OPTIONS, PLATFORM};
 use crate::conformance::Options;
 use crate::conformance::suite::Suite;
 use crate::{Run, Width};
@@ -50,7 +50,7 @@ pub fn run(
     let (variable, platform) = PLATFORM;
     words.extend(["--env".into(), format!("{variable}={platform}")]);
     words.extend(options.run.iter().cloned());
-    let script = script(&name);
+    let script = script(&name, &super::words(options));
     words.extend(["--".into(), "sh".into(), "-c".into(), script]);
     let run = Run::new(words).finish();
     let (stdout, stderr) = (run.stdout.as_bytes(), run.stderr.as_bytes());
@@ -60,7 +60,7 @@ pub fn run(
 
 /// What runs the program. It opens the libraries under the names that only packages for
 /// developers have.
-fn script(name: &str) -> String {
+fn script(name: &str, options: &[String]) -> String {
     format!(
         "cd {FOLDER}; mkdir {LIBRARIES}
 for library in libEGL.so.1 libGLESv2.so.2; do
@@ -68,7 +68,7 @@ for library in libEGL.so.1 libGLESv2.so.2; do
 done
 LD_LIBRARY_PATH={LIBRARIES} stdbuf -oL ./{name} --deqp-caselist-file={LIST} {}
 code=$?; echo; echo \"{MARK}$code\"",
-        OPTIONS.join(" ")
+        options.join(" ")
     )
 }
 
@@ -98,8 +98,9 @@ mod tests {
 
     #[test]
     fn the_code_is_not_that_of_another_command() {
-        assert!(script("deqp-egl").contains("\ncode=$?; echo; "));
-        assert!(script("deqp-egl").contains("/${library%.*}\n"));
+        let script = script("deqp-egl", &["--deqp-x".into()]);
+        assert!(script.contains(" --deqp-x\ncode=$?; echo; "));
+        assert!(script.contains("/${library%.*}\n"));
     }
 
     #[test]

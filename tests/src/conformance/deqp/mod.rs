@@ -31,12 +31,9 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("deqp-egl", "dEQP-EGL"),
 ];
 
-/// Options of each process: small pictures in a surface that needs no window, and a
-/// short log.
-const OPTIONS: [&str; 8] = [
+/// Options of each process: a surface that needs no window, and a short log.
+const OPTIONS: [&str; 6] = [
     "--deqp-surface-type=pbuffer",
-    "--deqp-surface-width=64",
-    "--deqp-surface-height=64",
     "--deqp-gl-config-name=rgba8888d24s8ms0",
     "--deqp-log-images=disable",
     "--deqp-log-shader-sources=disable",
@@ -47,6 +44,13 @@ const OPTIONS: [&str; 8] = [
 /// The variable that has this machine's EGL need no window system; the guest's has it
 /// too, so that both see the same.
 const PLATFORM: (&str, &str) = ("EGL_PLATFORM", "surfaceless");
+
+/// The options with the surface's size.
+fn words(options: &Options) -> Vec<String> {
+    let size = options.surface;
+    let size = ["width", "height"].map(|side| format!("--deqp-surface-{side}={size}"));
+    OPTIONS.map(String::from).into_iter().chain(size).collect()
+}
 
 /// A program for this machine, and the same for the guest.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A process with cases on this machine.
 
+use super::PLATFORM;
 use super::output::Printed;
-use super::{OPTIONS, PLATFORM};
 use crate::conformance::Options;
 use crate::conformance::suite::Suite;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub fn run(suite: &Suite, cases: &[String], options: &Options) -> io::Result<Pri
         .args(["stdbuf", "-oL"])
         .arg(&suite.program)
         .arg(format!("--deqp-caselist-file={}", list.path().display()))
-        .args(OPTIONS)
+        .args(super::words(options))
         .env(PLATFORM.0, PLATFORM.1)
         .current_dir(suite.program.parent().unwrap_or(Path::new(".")))
         .stdin(Stdio::null())

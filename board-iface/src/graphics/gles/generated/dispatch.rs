@@ -5644,37 +5644,7 @@ fn gl_get_internalformativ(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlGetInternalformativArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().glGetInternalformativ else {
-        return back_end::encode(&wire::GlGetInternalformativReply::default());
-    };
-    session.make_current(args.current)?;
-    let params_room = back_end::room(
-        args.bufSize
-            .try_into()
-            .map_err(|_| Refusal::missing_size("params"))?,
-    );
-    let mut params: Vec<GLint> = vec![back_end::Unwritten::MARK; params_room];
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    call.timed(|| unsafe {
-        function(
-            args.target,
-            args.internalformat,
-            args.pname,
-            params_room as GLsizei,
-            if args.params {
-                params.as_mut_ptr().cast()
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    params.truncate(if !args.params {
-        0
-    } else {
-        back_end::filled(&params)
-    });
-    back_end::encode(&wire::GlGetInternalformativReply { params })
+    back_end::encode(&Board::gl_get_internalformativ(session, call, args)?)
 }
 
 fn gl_dispatch_compute(

@@ -230,6 +230,16 @@ pub trait Manual {
         args: wire::GlClientWaitSyncArgs,
     ) -> Result<wire::GlClientWaitSyncReply, Refusal>;
 
+    /// `glGetInternalformativ`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_internalformativ(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetInternalformativArgs,
+    ) -> Result<wire::GlGetInternalformativReply, Refusal>;
+
     /// `glDrawArraysIndirect`.
     ///
     /// # Errors
