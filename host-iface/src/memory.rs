@@ -110,14 +110,28 @@ pub enum MemoryError {
 /// # Errors
 /// As [`GuestMemory::read`].
 pub fn read_region(memory: &dyn GuestMemory, extents: &Extents) -> Result<Vec<u8>, MemoryError> {
-    let mut bytes = vec![0; extents.len().to_usize()];
+    let mut bytes = Vec::new();
+    read_region_into(memory, extents, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same, into memory that is used again.
+///
+/// # Errors
+/// As [`GuestMemory::read`]; `bytes` may have changed.
+pub fn read_region_into(
+    memory: &dyn GuestMemory,
+    extents: &Extents,
+    bytes: &mut Vec<u8>,
+) -> Result<(), MemoryError> {
+    bytes.resize(extents.len().to_usize(), 0);
     let mut at = 0;
     for extent in extents.iter() {
         let next = at + extent.len.to_usize();
         memory.read(extent.gpa, &mut bytes[at..next])?;
         at = next;
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Copies `bytes` to the beginning of a region in guest RAM.

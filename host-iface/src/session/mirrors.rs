@@ -5,7 +5,7 @@ use super::calls::Call;
 use super::output::Slot;
 use super::{Context, Refusal};
 use crate::held::Held;
-use crate::memory::read_region;
+use crate::memory::read_region_into;
 use crate::submission::Region;
 use foldhash::HashMap;
 use gil_address_tables::Extents;
@@ -39,6 +39,7 @@ pub(super) fn compare(
     regions: &mut Cow<'_, [Region]>,
 ) -> Result<Compared, Refusal> {
     let mut sent = Compared::new();
+    let mut bytes = Vec::new();
     let mut first = 0usize;
     for envelope in envelopes {
         let end = first.saturating_add(envelope.regions as usize);
@@ -46,11 +47,11 @@ pub(super) fn compare(
             let own = regions.to_mut().get_mut(first..end).unwrap_or_default();
             let inputs = own.iter_mut().filter(|region| region.dir.is_in());
             for (index, region) in inputs.enumerate() {
-                let bytes = read(held, context, &region.extents)?;
+                read(held, context, &region.extents, &mut bytes)?;
                 let place = (number, index);
                 match mirrors.copies.get(&place) == Some(&bytes) && !region.dir.is_out() {
                     true => region.extents = Extents::default(),
-                    false => sent.push((place, bytes)),
+                    false => sent.push((place, std::mem::take(&mut bytes))),
                 }
             }
         }
@@ -60,13 +61,20 @@ pub(super) fn compare(
 }
 
 /// A region's bytes, as they would be sent now.
-fn read(held: &Held, context: &Context<'_>, extents: &Extents) -> Result<Vec<u8>, Refusal> {
+fn read(
+    held: &Held,
+    context: &Context<'_>,
+    extents: &Extents,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Refusal> {
     let overlaps = held.overlaps(extents);
-    overlaps.map_err(|_| Refusal::Unresolved)?;
-    let bytes = read_region(context.memory, extents);
-    let mut bytes = bytes.map_err(|error| Refusal::Bad(error.to_string()))?;
-    held.overlay(extents, &mut bytes);
-    Ok(bytes)
+    let overlaps = overlaps.map_err(|_| Refusal::Unresolved)?;
+    let read = read_region_into(context.memory, extents, bytes);
+    read.map_err(|error| Refusal::Bad(error.to_string()))?;
+    if overlaps {
+        held.overlay(extents, bytes);
+    }
+    Ok(())
 }
 
 impl Mirrors {
