@@ -1,8 +1,8 @@
 /* What programs rarely look at, and the Khronos conformance tests do: primitives that
  * restart in arrays of the program's memory, what may be done while a buffer is mapped,
  * memory that a query leaves alone, messages that come before a call returns, lists whose
- * names are wrong, room for less than nothing. It prints the same wherever the same
- * driver draws. */
+ * names are wrong, windows where there are none, room for less than nothing. It prints the
+ * same wherever the same driver draws. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
@@ -316,6 +316,21 @@ static void lists(void)
 	}
 }
 
+/* A platform without windows has none, whatever the configuration. */
+static void natives(void)
+{
+	EGLConfig configs[] = { EGL_NO_CONFIG_KHR, config };
+
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		int any = 0;
+		int made = eglCreatePlatformWindowSurface(display, configs[i], &any, NULL) != EGL_NO_SURFACE;
+
+		printf("a window: %d, %#x\n", made, eglGetError());
+		made = eglCreatePlatformPixmapSurface(display, configs[i], &any, NULL) != EGL_NO_SURFACE;
+		printf("a pixmap: %d, %#x\n", made, eglGetError());
+	}
+}
+
 /* Room for less than no configurations is none. */
 static void rooms(void)
 {
@@ -342,6 +357,7 @@ int main(void)
 	left_alone(made);
 	messages();
 	lists();
+	natives();
 	rooms();
 	error("all");
 	return 0;
