@@ -231,6 +231,8 @@ static void left_alone(GLuint made)
 	memset(name, 'x', sizeof(name));
 	glGetProgramInfoLog(made, sizeof(name), NULL, name);
 	show("no log", name, sizeof(name));
+	glGetnUniformiv(made, glGetUniformLocation(made, "colour_of_all"), -1, values);
+	error("room for less than nothing");
 	sync = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
 	values[1] = -2;
 	glGetSynciv(sync, GL_OBJECT_TYPE, 3, &length, values);
