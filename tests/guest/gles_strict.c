@@ -1,8 +1,8 @@
 /* What programs rarely look at, and the Khronos conformance tests do: primitives that
  * restart in arrays of the program's memory, what may be done while a buffer is mapped,
  * memory that a query leaves alone, messages that come before a call returns, lists whose
- * names are wrong, room for less than nothing. It prints the same wherever the same
- * driver draws. */
+ * names are wrong, windows where there are none, room for less than nothing. It prints the
+ * same wherever the same driver draws. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
@@ -231,6 +231,8 @@ static void left_alone(GLuint made)
 	memset(name, 'x', sizeof(name));
 	glGetProgramInfoLog(made, sizeof(name), NULL, name);
 	show("no log", name, sizeof(name));
+	glGetnUniformiv(made, glGetUniformLocation(made, "colour_of_all"), -1, values);
+	error("room for less than nothing");
 	sync = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
 	values[1] = -2;
 	glGetSynciv(sync, GL_OBJECT_TYPE, 3, &length, values);
@@ -388,6 +390,21 @@ static void lists(void)
 	}
 }
 
+/* A platform without windows has none, whatever the configuration. */
+static void natives(void)
+{
+	EGLConfig configs[] = { EGL_NO_CONFIG_KHR, config };
+
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		int any = 0;
+		int made = eglCreatePlatformWindowSurface(display, configs[i], &any, NULL) != EGL_NO_SURFACE;
+
+		printf("a window: %d, %#x\n", made, eglGetError());
+		made = eglCreatePlatformPixmapSurface(display, configs[i], &any, NULL) != EGL_NO_SURFACE;
+		printf("a pixmap: %d, %#x\n", made, eglGetError());
+	}
+}
+
 /* Room for less than no configurations is none. */
 static void rooms(void)
 {
@@ -415,6 +432,7 @@ int main(void)
 	refused(made);
 	messages();
 	lists();
+	natives();
 	rooms();
 	error("all");
 	return 0;

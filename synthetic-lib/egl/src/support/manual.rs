@@ -101,10 +101,20 @@ const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import \
 /// Makes nothing, as there is no such native object.
 fn no_surface(dpy: EGLDisplay, config: EGLConfig, code: EGLint) -> EGLSurface {
     Guest::noted(|| {
-        display_of(dpy)?;
+        let dpy = display_of(dpy)?;
+        has_natives(&dpy, code)?;
         Object::find(Kind::Config, config)?;
         Err(code)
     })
+}
+
+/// Whether a display's platform has native windows. Of one that has none, every window and
+/// pixmap is wrong, whatever the configuration (`EGL_MESA_platform_surfaceless`).
+fn has_natives(dpy: &Object, code: EGLint) -> CallResult<()> {
+    match display::platform(dpy).has_windows() {
+        true => Ok(()),
+        false => Err(code),
+    }
 }
 
 impl Manual for Guest {
@@ -404,6 +414,7 @@ impl Manual for Guest {
     ) -> EGLSurface {
         Self::noted(|| {
             let dpy = display_of(dpy)?;
+            has_natives(&dpy, EGL_BAD_NATIVE_WINDOW)?;
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
@@ -466,6 +477,7 @@ impl Manual for Guest {
     ) -> EGLSurface {
         Self::noted(|| {
             let dpy = display_of(dpy)?;
+            has_natives(&dpy, EGL_BAD_NATIVE_WINDOW)?;
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
@@ -494,6 +506,7 @@ impl Manual for Guest {
     ) -> EGLSurface {
         Self::noted(|| {
             let dpy = display_of(dpy)?;
+            has_natives(&dpy, EGL_BAD_NATIVE_WINDOW)?;
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
