@@ -590,8 +590,8 @@ fn names_have_as_many_values_as_the_driver_writes() {
     gpu.gl(gles::GL_TEX_PARAMETERIV, (name, Some(swizzle.clone())));
     let is_known = gpu.error() == 0;
     let got: gles::GlGetTexParameterivReply = gpu.ask(gles::GL_GET_TEX_PARAMETERIV, (name, true));
-    assert_eq!(got.params.len(), 16);
-    assert!(!is_known || got.params[..4] == swizzle, "{got:?}");
+    let wanted = if is_known { swizzle } else { Vec::new() };
+    assert_eq!(got.params, wanted);
 }
 
 #[test]

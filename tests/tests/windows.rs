@@ -137,7 +137,7 @@ fn eglinfo_lists_what_the_board_has() {
     let (_, run) = shown(&[packages, script].concat());
     let ours = platforms(&run.stdout).filter(|part| part.contains("EGL vendor string: gil: "));
     let ours: Vec<_> = ours.collect();
-    assert_eq!(ours.len(), 2, "libgbm, and none: {run:#?}");
+    assert_eq!(ours.len(), 3, "Android, libgbm, and none: {run:#?}");
     for one in ours {
         assert!(one.contains("OpenGL_ES"), "{one}");
     }

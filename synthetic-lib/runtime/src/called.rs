@@ -35,13 +35,13 @@ pub fn called_since(ops: &[Op]) -> bool {
         let api = place(op.api()).and_then(|place| CALLED.get(place));
         Some((op.0, api?.get(usize::from(op.entry()))?))
     });
-    let is_new = |(op, called): (u32, &AtomicU32)| {
+    let is_new = |(op, called): &(u32, &AtomicU32)| {
         let exchanged =
-            called.compare_exchange(op, op | KNOWN, Ordering::Relaxed, Ordering::Relaxed);
+            called.compare_exchange(*op, *op | KNOWN, Ordering::Relaxed, Ordering::Relaxed);
         exchanged.is_ok()
     };
     // Each is asked: the next time, none of this time's counts.
-    noted.fold(false, |any, noted| is_new(noted) || any)
+    noted.filter(is_new).count() > 0
 }
 
 /// What was called so far, by number.
