@@ -1336,6 +1336,8 @@ _Static_assert(SAME(__typeof__(&glMultiDrawArraysEXT), void (*)(GLenum mode, con
 	"glMultiDrawArraysEXT");
 _Static_assert(SAME(__typeof__(&glMultiDrawElementsEXT), void (*)(GLenum mode, const GLsizei *count, GLenum type, const void *const *indices, GLsizei primcount)),
 	"glMultiDrawElementsEXT");
+_Static_assert(SAME(__typeof__(&glMultiDrawElementsBaseVertexEXT), void (*)(GLenum mode, const GLsizei *count, GLenum type, const void *const *indices, GLsizei drawcount, const GLint *basevertex)),
+	"glMultiDrawElementsBaseVertexEXT");
 
 _Static_assert(sizeof(GLbitfield) == sizeof(uint32_t), "GLbitfield");
 _Static_assert(sizeof(GLboolean) == sizeof(uint8_t), "GLboolean");

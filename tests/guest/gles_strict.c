@@ -6,6 +6,7 @@
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
+#include <GLES2/gl2ext.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,45 @@ static void restarts(void)
 	glDeleteBuffers(1, &buffer);
 	glDisableVertexAttribArray(0);
 	free(own);
+}
+
+/* Several draws in one call, each with a base of its own: indices that the program has in its
+ * memory, and in a buffer. */
+static void several(void)
+{
+	static const float places[] = { -1, -1, -1, 0, -0.25f, -1, -0.25f, 0, 0.25f, 0, 0.25f, 1, 1, 0, 1, 1 };
+	static const uint16_t shorts[] = { 0, 1, 2, 3 };
+	static const GLsizei counts[] = { 4, 3 };
+	static const GLint bases[] = { 4, 0 };
+	const void *own[] = { shorts, shorts }, *in_buffer[] = { NULL, NULL };
+	PFNGLMULTIDRAWELEMENTSBASEVERTEXEXTPROC draw =
+		(void *)eglGetProcAddress("glMultiDrawElementsBaseVertexEXT");
+	const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
+	GLuint buffers[2];
+
+	if (!strstr(extensions, "GL_EXT_multi_draw_arrays") ||
+	    !strstr(extensions, "draw_elements_base_vertex")) {
+		puts("no draws with several bases");
+		return;
+	}
+	glEnableVertexAttribArray(0);
+	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, places);
+	glClear(GL_COLOR_BUFFER_BIT);
+	draw(GL_TRIANGLE_STRIP, counts, GL_UNSIGNED_SHORT, own, 2, bases);
+	picture("two bases");
+	glGenBuffers(2, buffers);
+	glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
+	glBufferData(GL_ARRAY_BUFFER, sizeof(places), places, GL_STATIC_DRAW);
+	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
+	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, buffers[1]);
+	glBufferData(GL_ELEMENT_ARRAY_BUFFER, sizeof(shorts), shorts, GL_STATIC_DRAW);
+	glClear(GL_COLOR_BUFFER_BIT);
+	draw(GL_TRIANGLE_STRIP, counts, GL_UNSIGNED_SHORT, in_buffer, 2, bases);
+	picture("two bases, in buffers");
+	draw(GL_TRIANGLE_STRIP, counts, GL_UNSIGNED_SHORT, in_buffer, -1, bases);
+	error("fewer draws than none");
+	glDeleteBuffers(2, buffers);
+	glDisableVertexAttribArray(0);
 }
 
 /* What a mapped buffer forbids, and what ends that. */
@@ -427,6 +467,7 @@ int main(void)
 	begin();
 	made = program();
 	restarts();
+	several();
 	mapped();
 	left_alone(made);
 	refused(made);

@@ -1380,6 +1380,8 @@ pub const GL_GET_TEX_GENIV_OES: Op = Op::new(API, 2280);
 pub const GL_MULTI_DRAW_ARRAYS_EXT: Op = Op::new(API, 2281);
 /// `glMultiDrawElementsEXT`.
 pub const GL_MULTI_DRAW_ELEMENTS_EXT: Op = Op::new(API, 2282);
+/// `glMultiDrawElementsBaseVertexEXT`.
+pub const GL_MULTI_DRAW_ELEMENTS_BASE_VERTEX_EXT: Op = Op::new(API, 2283);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -4706,6 +4708,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 2282,
         name: "glMultiDrawElementsEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2283,
+        name: "glMultiDrawElementsBaseVertexEXT",
         class: Some(crate::envelope::Class::Post),
     },
 ];

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 662] = [
+static EXPORTS: [Export; 663] = [
     Export {
         name: c"glActiveShaderProgram",
         address: glActiveShaderProgram as *const c_void,
@@ -1689,6 +1689,10 @@ static EXPORTS: [Export; 662] = [
     Export {
         name: c"glMultiDrawArraysEXT",
         address: glMultiDrawArraysEXT as *const c_void,
+    },
+    Export {
+        name: c"glMultiDrawElementsBaseVertexEXT",
+        address: glMultiDrawElementsBaseVertexEXT as *const c_void,
     },
     Export {
         name: c"glMultiDrawElementsEXT",

@@ -255,6 +255,20 @@ pub trait Draws {
         indices: *const *const c_void,
         primcount: GLsizei,
     );
+
+    /// `glMultiDrawElementsBaseVertexEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawElementsBaseVertexEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        drawcount: GLsizei,
+        basevertex: *const GLint,
+    );
 }
 
 /// Entry points of one subject whose bodies are written by hand.

@@ -15038,3 +15038,26 @@ pub unsafe extern "C" fn glMultiDrawElementsEXT(
     // SAFETY: the caller's.
     unsafe { Guest::glMultiDrawElementsEXT(entry, mode, count, r#type, indices, primcount) }
 }
+
+/// `glMultiDrawElementsBaseVertexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiDrawElementsBaseVertexEXT")]
+pub unsafe extern "C" fn glMultiDrawElementsBaseVertexEXT(
+    mode: GLenum,
+    count: *const GLsizei,
+    r#type: GLenum,
+    indices: *const *const c_void,
+    drawcount: GLsizei,
+    basevertex: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2283));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glMultiDrawElementsBaseVertexEXT(
+            entry, mode, count, r#type, indices, drawcount, basevertex,
+        )
+    }
+}

@@ -1799,3 +1799,12 @@ pub type glMultiDrawArraysEXT_fn =
 /// `glMultiDrawElementsEXT`.
 pub type glMultiDrawElementsEXT_fn =
     unsafe extern "C" fn(GLenum, *const GLsizei, GLenum, *const *const c_void, GLsizei);
+/// `glMultiDrawElementsBaseVertexEXT`.
+pub type glMultiDrawElementsBaseVertexEXT_fn = unsafe extern "C" fn(
+    GLenum,
+    *const GLsizei,
+    GLenum,
+    *const *const c_void,
+    GLsizei,
+    *const GLint,
+);

@@ -412,13 +412,15 @@ pub unsafe fn draw_several_elements(
     current: &Context,
     (mode, ty): (u32, u32),
     (count, indices): (*const GLsizei, *const *const c_void),
+    bases: Option<*const GLint>,
     draws: GLsizei,
 ) -> CallResult<()> {
     // SAFETY: the caller's.
     unsafe {
         for (at, count) in counts(count, draws)?.iter().enumerate() {
             let (elements, indices) = ((mode, *count, ty), *indices.add(at));
-            draw_elements(entry, current, elements, Kind::Plain, None, indices)?;
+            let base = bases.map(|bases| *bases.add(at));
+            draw_elements(entry, current, elements, Kind::Plain, base, indices)?;
         }
     }
     Ok(())

@@ -36,7 +36,25 @@ impl Draws for Guest {
             let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
             images::draws();
             // SAFETY: the caller's.
-            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, primcount) }
+            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, None, primcount) }
+        });
+    }
+
+    unsafe fn glMultiDrawElementsBaseVertexEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        drawcount: GLsizei,
+        basevertex: *const GLint,
+    ) {
+        Self::nothing(|| {
+            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
+            let bases = Some(basevertex);
+            images::draws();
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, bases, drawcount) }
         });
     }
 
