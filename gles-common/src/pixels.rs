@@ -90,7 +90,8 @@ fn pixels((width, height, depth): Size, format: u32, ty: u32) -> Option<(u64, u6
 
 impl Store {
     /// Where a picture's rows lie: bytes before the first, and the rows. No rows where
-    /// [`packed_bytes`] are 0; none if they overflow. Section 8.4.4.1.
+    /// [`packed_bytes`] are 0; none if they overflow, or lie over each other, which no region
+    /// may. Section 8.4.4.1.
     pub fn rows(&self, size: Size, format: u32, ty: u32) -> Option<(u64, Rows)> {
         let Some((width, height, depth, pixel)) = pixels(size, format, ty) else {
             return Some((0, Rows::default()));
@@ -112,6 +113,11 @@ impl Store {
         let mut before = 0u64;
         for (count, bytes) in skipped {
             before = before.checked_add(own(count, 0).checked_mul(bytes)?)?;
+        }
+        let overlap = height > 1 && row_pitch < row;
+        let slice = (height - 1).checked_mul(row_pitch)?.checked_add(row)?;
+        if overlap || depth > 1 && slice_pitch < slice {
+            return None;
         }
         let rows = Rows {
             row,
@@ -148,6 +154,23 @@ mod tests {
         assert_eq!(span(tight, (5, 3, 1), RGB, BYTES), (0, Some(45)));
         assert_eq!(span(store, (5, 3, 1), RGB, 0x8363), (0, Some(12 * 2 + 10)));
         assert_eq!(packed_bytes((5, 3, 2), RGB, BYTES), Some(90));
+    }
+
+    #[test]
+    fn rows_that_overlap_are_none() {
+        let store = Store::default();
+        let narrow = Store {
+            row_length: 5,
+            ..store
+        };
+        assert_eq!(narrow.rows((20, 2, 1), RGBA, BYTES), None);
+        assert!(narrow.rows((20, 1, 1), RGBA, BYTES).is_some());
+        let low = Store {
+            image_height: 3,
+            ..store
+        };
+        assert_eq!(low.rows((4, 4, 2), RGBA, BYTES), None);
+        assert!(low.rows((4, 4, 1), RGBA, BYTES).is_some());
     }
 
     #[test]

@@ -165,6 +165,11 @@ static void several(void)
 	picture("two bases, in buffers");
 	draw(GL_TRIANGLE_STRIP, counts, GL_UNSIGNED_SHORT, in_buffer, -1, bases);
 	error("fewer draws than none");
+	glVertexAttribIPointer(0, 2, GL_FLOAT, 0, places);
+	error("an array of integers that are none");
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+	picture("the array from before");
 	glDeleteBuffers(2, buffers);
 	glDisableVertexAttribArray(0);
 }

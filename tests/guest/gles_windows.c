@@ -56,6 +56,9 @@ static struct {
 	int (*bo_get_fd)(struct gbm_bo *);
 	struct gbm_bo *(*bo_import)(struct gbm_device *, uint32_t, void *, uint32_t);
 	uint32_t (*bo_get_stride)(struct gbm_bo *);
+	uint32_t (*bo_get_width)(struct gbm_bo *);
+	uint32_t (*bo_get_height)(struct gbm_bo *);
+	uint32_t (*bo_get_format)(struct gbm_bo *);
 	int (*device_is_format_supported)(struct gbm_device *, uint32_t, uint32_t);
 } gbm;
 
@@ -82,6 +85,9 @@ static int open_gbm(void)
 	FIND(bo_get_fd);
 	FIND(bo_import);
 	FIND(bo_get_stride);
+	FIND(bo_get_width);
+	FIND(bo_get_height);
+	FIND(bo_get_format);
 	FIND(device_is_format_supported);
 	return 1;
 }
@@ -189,6 +195,9 @@ static void frames(EGLDisplay display, EGLSurface surface, struct gbm_surface *w
 			right = pixel(shown, old, HEIGHT - 1 - old) != 0x808080;
 	}
 	says(right, "each of 40 frames is whole in its buffer");
+	says(gbm.bo_get_width(shown) == WIDTH && gbm.bo_get_height(shown) == HEIGHT &&
+		     gbm.bo_get_format(shown) == XRGB8888 && gbm.bo_get_stride(shown) >= 4 * WIDTH,
+	     "libgbm knows a buffer's size and format");
 	says(glGetError() == GL_NO_ERROR, "the frames leave no error");
 	gbm.surface_release_buffer(window, shown);
 }

@@ -28,7 +28,7 @@ both_widths! {
         let package = width.package("libgbm1");
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
-        is_ok(&run, 47);
+        is_ok(&run, 48);
     }
 
     fn only_what_changed_of_an_image_is_sent(width: Width) {

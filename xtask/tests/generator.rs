@@ -211,11 +211,11 @@ fn hand_written_calls_of_a_subject_have_a_trait() {
     let subject = "[by_hand]\nWrites = [\"xWrite\"]\n[types]";
     let of = |text: &str| {
         let file = Path::new("api/x.toml");
-        of_description(&tests(), file, text, &doubles("x"))
+        of_description(&tests(), file, text, &doubles("x")).map_err(|error| error.to_string())
     };
     let text = GOOD.replace("[types]", subject);
     assert_eq!(
-        of(&text).unwrap_err().to_string(),
+        of(&text).unwrap_err(),
         "api/x.toml: [by_hand] Writes: there is no other hand-written call of the guest \"xWrite\""
     );
     let by_hand = text.replace(

@@ -120,6 +120,13 @@ pub type BoBlit = unsafe extern "C" fn(
 #[repr(C)]
 pub struct Bo {
     pub gbm: *mut Device,
+    pub v0: BoV0,
+}
+
+/// `struct gbm_bo_v0`. It is aligned as its handle: behind the pointer in [`Bo`] 32-bit
+/// programs have four bytes between them.
+#[repr(C)]
+pub struct BoV0 {
     pub width: u32,
     pub height: u32,
     pub stride: u32,
@@ -128,6 +135,8 @@ pub struct Bo {
     pub user_data: *mut c_void,
     pub destroy_user_data: Option<unsafe extern "C" fn(*mut Bo, *mut c_void)>,
 }
+
+const _: () = assert!(std::mem::offset_of!(Bo, v0) == 8);
 
 /// `struct gbm_surface`.
 #[repr(C)]

@@ -259,15 +259,17 @@ fn bo(device: *mut abi::Device, buffer: Arc<Buffer>) -> Box<Bo> {
     Box::new(Bo {
         abi: abi::Bo {
             gbm: device,
-            width: layout.width,
-            height: layout.height,
-            stride: layout.stride,
-            format: layout.format.code,
-            handle: BoHandle {
-                u64: buffer.handle().into(),
+            v0: abi::BoV0 {
+                width: layout.width,
+                height: layout.height,
+                stride: layout.stride,
+                format: layout.format.code,
+                handle: BoHandle {
+                    u64: buffer.handle().into(),
+                },
+                user_data: null_mut(),
+                destroy_user_data: None,
             },
-            user_data: null_mut(),
-            destroy_user_data: None,
         },
         buffer,
     })
@@ -438,7 +440,7 @@ unsafe extern "C" fn bo_get_planes(_: *mut abi::Bo) -> c_int {
 unsafe extern "C" fn bo_get_handle(bo: *mut abi::Bo, plane: c_int) -> BoHandle {
     match plane {
         // SAFETY: the caller's.
-        0 => unsafe { (*bo).handle },
+        0 => unsafe { (*bo).v0.handle },
         _ => {
             failed(&refused(libc::EINVAL));
             BoHandle { s64: -1 }
@@ -457,7 +459,7 @@ unsafe extern "C" fn bo_get_plane_fd(bo: *mut abi::Bo, plane: c_int) -> c_int {
 unsafe extern "C" fn bo_get_stride(bo: *mut abi::Bo, plane: c_int) -> u32 {
     match plane {
         // SAFETY: the caller's.
-        0 => unsafe { (*bo).stride },
+        0 => unsafe { (*bo).v0.stride },
         _ => 0,
     }
 }
@@ -569,8 +571,8 @@ unsafe extern "C" fn surface_destroy(surface: *mut abi::Surface) {
     for Handed(bo) in bos.into_iter().flatten() {
         // SAFETY: the program has given it back; what it keeps of it goes as it said.
         unsafe {
-            if let Some(forget) = (*bo).abi.destroy_user_data {
-                forget(bo.cast(), (*bo).abi.user_data);
+            if let Some(forget) = (*bo).abi.v0.destroy_user_data {
+                forget(bo.cast(), (*bo).abi.v0.user_data);
             }
             bo_destroy(bo.cast());
         }

@@ -576,6 +576,9 @@ impl Manual for Guest {
     ) -> EGLint {
         let ended =
             display_of(dpy).and_then(|dpy| syncs::client_wait(entry, &dpy, sync, flags, timeout));
+        if ended == Ok(EGL_CONDITION_SATISFIED) {
+            image::flushed(entry);
+        }
         Self::note(ended.map(drop));
         ended.unwrap_or(NO_END)
     }

@@ -133,7 +133,11 @@ impl Manual for Guest {
             let sync = Object::find(wire::Kind::Sync, sync)?;
             // It lives until the wait has ended.
             let hold = sync.hold().ok_or(Self::INVALID_VALUE)?;
-            syncs::client_wait(entry, &current, hold.object(), flags, timeout)
+            let ended = syncs::client_wait(entry, &current, hold.object(), flags, timeout)?;
+            if ended != GL_TIMEOUT_EXPIRED {
+                images::drain(entry, &current)?;
+            }
+            Ok(ended)
         })
     }
 }

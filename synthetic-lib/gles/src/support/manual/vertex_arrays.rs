@@ -68,6 +68,8 @@ impl VertexArrays for Guest {
         Self::nothing(|| {
             let current = Self::current()?;
             let array = Self::array((size, r#type, stride), 0, true);
+            // What is an error leaves the attribute as it was.
+            let array = array.filter(|_| matches!(r#type, GL_BYTE..=GL_UNSIGNED_INT));
             let offset = shadow::with(|shadow| describe(shadow, index, array, pointer))??;
             let request = Request::new(wire::GL_VERTEX_ATTRIB_I_POINTER, Class::Post, entry);
             request.post(&wire::GlVertexAttribIPointerArgs {
