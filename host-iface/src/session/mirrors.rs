@@ -15,6 +15,8 @@ use std::borrow::Cow;
 /// Most bytes of all copies of a session. Beyond it, all are forgotten, and what they are
 /// of is sent once more.
 const COPIES_MAX: usize = 256 << 20;
+/// What a copy counts beside its bytes: its place in the table, and its allocation.
+const COPY_COST: usize = 128;
 
 /// The number that the guest's library gave, and the region's place among those of its
 /// direction.
@@ -102,20 +104,25 @@ impl Mirrors {
 
     fn forget(&mut self, place: Place) {
         if let Some(bytes) = self.copies.remove(&place) {
-            self.bytes -= bytes.len();
+            self.bytes -= cost(&bytes);
         }
     }
 
     fn insert(&mut self, place: Place, bytes: Vec<u8>) {
-        if self.bytes.saturating_add(bytes.len()) > COPIES_MAX {
+        let cost = cost(&bytes);
+        if self.bytes.saturating_add(cost) > COPIES_MAX {
             self.copies.clear();
             self.bytes = 0;
         }
-        if bytes.len() <= COPIES_MAX {
-            self.bytes += bytes.len();
+        if cost <= COPIES_MAX {
+            self.bytes += cost;
             self.copies.insert(place, bytes);
         }
     }
+}
+
+fn cost(bytes: &[u8]) -> usize {
+    bytes.len().saturating_add(COPY_COST)
 }
 
 #[cfg(test)]
@@ -128,12 +135,15 @@ mod tests {
         mirrors.insert((1, 0), vec![1; 8]);
         mirrors.insert((1, 1), vec![2; 8]);
         mirrors.sent(vec![((1, 0), vec![3; 4])], true);
-        assert_eq!((mirrors.bytes, mirrors.copies.len()), (12, 2));
+        let held = |mirrors: &Mirrors| (mirrors.bytes, mirrors.copies.len());
+        assert_eq!(held(&mirrors), (12 + 2 * COPY_COST, 2));
         mirrors.sent(vec![((1, 1), vec![4; 4])], false);
-        assert_eq!((mirrors.bytes, mirrors.copies.len()), (4, 1));
-        mirrors.insert((2, 0), vec![0; COPIES_MAX]);
-        assert_eq!((mirrors.bytes, mirrors.copies.len()), (COPIES_MAX, 1));
-        mirrors.insert((3, 0), vec![0; COPIES_MAX + 1]);
-        assert_eq!((mirrors.bytes, mirrors.copies.len()), (0, 0));
+        assert_eq!(held(&mirrors), (4 + COPY_COST, 1));
+        mirrors.insert((2, 0), vec![0; COPIES_MAX - COPY_COST]);
+        assert_eq!(held(&mirrors), (COPIES_MAX, 1));
+        mirrors.insert((3, 0), Vec::new());
+        assert_eq!(held(&mirrors), (COPY_COST, 1));
+        mirrors.insert((4, 0), vec![0; COPIES_MAX]);
+        assert_eq!(held(&mirrors), (0, 0));
     }
 }
