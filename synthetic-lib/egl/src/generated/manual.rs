@@ -514,7 +514,11 @@ pub trait Kept: Api {
     ///
     /// # Safety
     /// As the API says of the caller.
-    unsafe fn context(dpy: &Object, attrib_list: *const EGLint) -> Self::Details;
+    unsafe fn context(
+        dpy: &Object,
+        share_context: &Option<Object>,
+        attrib_list: *const EGLint,
+    ) -> Self::Details;
 
     /// What is kept of what `eglCreatePbufferSurface` makes.
     fn surface(dpy: &Object) -> Self::Details;

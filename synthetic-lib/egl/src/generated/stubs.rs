@@ -218,7 +218,7 @@ pub unsafe extern "C" fn eglCreateContext(
                     Kind::Context,
                     new,
                     &[&dpy],
-                    <Guest as Kept>::context(&dpy, attrib_list),
+                    <Guest as Kept>::context(&dpy, &share_context, attrib_list),
                 ))
             })
         }

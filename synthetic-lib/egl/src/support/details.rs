@@ -7,7 +7,7 @@ use super::syncs::{Fence, Reusable};
 use super::window::Surface;
 use crate::generated::types::EGLint;
 use std::any::Any;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
 
 /// What the library keeps of an object.
@@ -46,6 +46,15 @@ pub struct Display {
 pub struct Context {
     /// The version of OpenGL ES that the program asked for.
     pub version: (EGLint, EGLint),
+    /// What it shares with other contexts.
+    pub group: Arc<Group>,
     /// What the library of its client API keeps of it.
+    pub client: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+/// Contexts that share their objects.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// What the library of their client API keeps of them.
     pub client: OnceLock<Box<dyn Any + Send + Sync>>,
 }

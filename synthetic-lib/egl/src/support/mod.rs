@@ -149,8 +149,18 @@ unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
 }
 
 impl generated::Kept for Guest {
-    unsafe fn context(_: &Object, attrib_list: *const EGLint) -> Details {
+    unsafe fn context(
+        _: &Object,
+        share_context: &Option<Object>,
+        attrib_list: *const EGLint,
+    ) -> Details {
+        let shared = share_context.as_ref().map(Object::details);
+        let group = match shared {
+            Some(Details::Context(shared)) => shared.group.clone(),
+            _ => Arc::default(),
+        };
         Details::Context(Context {
+            group,
             // SAFETY: a list of the caller's.
             version: unsafe { context_version(attrib_list) },
             client: OnceLock::new(),

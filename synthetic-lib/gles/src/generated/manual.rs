@@ -347,18 +347,6 @@ pub trait FixedArrays {
 
 /// Entry points of one subject whose bodies are written by hand.
 pub trait Framebuffers {
-    /// `glBindFramebuffer`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint);
-
-    /// `glBindTexture`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint);
-
     /// `glDeleteFramebuffers`.
     ///
     /// # Safety
@@ -376,31 +364,6 @@ pub trait Framebuffers {
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint);
-
-    /// `glFramebufferRenderbuffer`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFramebufferRenderbuffer(
-        entry: u64,
-        target: GLenum,
-        attachment: GLenum,
-        renderbuffertarget: GLenum,
-        renderbuffer: GLuint,
-    );
-
-    /// `glFramebufferTexture2D`.
-    ///
-    /// # Safety
-    /// As OpenGL ES says of the caller.
-    unsafe fn glFramebufferTexture2D(
-        entry: u64,
-        target: GLenum,
-        attachment: GLenum,
-        textarget: GLenum,
-        texture: GLuint,
-        level: GLint,
-    );
 
     /// `glEGLImageTargetTexture2DOES`.
     ///
@@ -772,6 +735,28 @@ pub trait Local {}
 
 /// Functions that the description names in expressions.
 pub trait Helpers: Current {
+    /// What of `glActiveTexture` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn activates(texture: GLenum) -> CallResult<()>;
+
+    /// What of `glFramebufferRenderbuffer` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn attaches_renderbuffer(
+        target: GLenum,
+        attachment: GLenum,
+        renderbuffer: GLuint,
+    ) -> CallResult<()>;
+
+    /// What of `glFramebufferTexture2D` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn attaches_texture(target: GLenum, attachment: GLenum, texture: GLuint) -> CallResult<()>;
+
     /// In the lengths of `glGetVertexAttribfv`.
     fn attribute_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
@@ -780,6 +765,18 @@ pub trait Helpers: Current {
     /// # Errors
     /// The API's code.
     fn binds(target: GLenum, buffer: GLuint) -> CallResult<()>;
+
+    /// What of `glBindFramebuffer` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn binds_framebuffer(target: GLenum, framebuffer: GLuint) -> CallResult<()>;
+
+    /// What of `glBindRenderbuffer` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn binds_renderbuffer(renderbuffer: GLuint) -> CallResult<()>;
 
     /// How `data` of `glCompressedTexImage2D` travels.
     ///
@@ -812,11 +809,23 @@ pub trait Helpers: Current {
     /// The API's code.
     fn disables(cap: GLenum) -> CallResult<()>;
 
+    /// What of `glClear` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn draws() -> CallResult<()>;
+
     /// What of `glEnable` fails here already.
     ///
     /// # Errors
     /// The API's code.
     fn enables(cap: GLenum) -> CallResult<()>;
+
+    /// What of `glBindImageTexture` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn image_unit(unit: GLuint, texture: GLuint, access: GLenum) -> CallResult<()>;
 
     /// In the lengths of `glGetIntegeri_v`.
     fn indexed_values(current: &CurrentObject<Self>, target: u64) -> Length;
@@ -897,6 +906,18 @@ pub trait Helpers: Current {
     /// In the lengths of `glGetProgramiv`.
     fn program_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
+    /// What of `glCompressedTexImage2D` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn respecified(target: GLenum) -> CallResult<()>;
+
+    /// What of `glBindTexture` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn samples(target: GLenum, texture: GLuint) -> CallResult<()>;
+
     /// In the lengths of `glGetBooleanv`.
     fn state_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
@@ -929,6 +950,18 @@ pub trait Helpers: Current {
         r#type: GLenum,
         pixels: *const c_void,
     ) -> CallResult<wire::Pixels<'a>>;
+
+    /// What of `glCompressedTexSubImage2D` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn writes(target: GLenum) -> CallResult<()>;
+
+    /// What of `glCopyImageSubData` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn writes_to(dstTarget: GLenum, dstName: GLuint) -> CallResult<()>;
 }
 
 /// What the library keeps of new objects.

@@ -37,6 +37,7 @@ pub unsafe extern "C" fn glActiveTexture(texture: GLenum) {
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::activates(texture)?;
         Guest::post_numbers(wire::GL_ACTIVE_TEXTURE, entry, |to| {
             to.handle(current);
             to.number(texture.into());
@@ -106,8 +107,15 @@ pub unsafe extern "C" fn glBindBuffer(target: GLenum, buffer: GLuint) {
 pub unsafe extern "C" fn glBindFramebuffer(target: GLenum, framebuffer: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 5));
     let entry = gil_guest::entry();
-    // SAFETY: the caller's.
-    unsafe { Guest::glBindFramebuffer(entry, target, framebuffer) }
+    Guest::nothing(|| {
+        let current = Guest::current_number()?;
+        <Guest as Helpers>::binds_framebuffer(target, framebuffer)?;
+        Guest::post_numbers(wire::GL_BIND_FRAMEBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(framebuffer.into());
+        })
+    })
 }
 
 /// `glBindRenderbuffer`.
@@ -120,6 +128,7 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::binds_renderbuffer(renderbuffer)?;
         Guest::post_numbers(wire::GL_BIND_RENDERBUFFER, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -136,8 +145,15 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
 pub unsafe extern "C" fn glBindTexture(target: GLenum, texture: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 7));
     let entry = gil_guest::entry();
-    // SAFETY: the caller's.
-    unsafe { Guest::glBindTexture(entry, target, texture) }
+    Guest::nothing(|| {
+        let current = Guest::current_number()?;
+        <Guest as Helpers>::samples(target, texture)?;
+        Guest::post_numbers(wire::GL_BIND_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(texture.into());
+        })
+    })
 }
 
 /// `glBlendColor`.
@@ -353,6 +369,7 @@ pub unsafe extern "C" fn glClear(mask: GLbitfield) {
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::draws()?;
         Guest::post_numbers(wire::GL_CLEAR, entry, |to| {
             to.handle(current);
             to.number(mask.into());
@@ -477,6 +494,7 @@ pub unsafe extern "C" fn glCompressedTexImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            <Guest as Helpers>::respecified(target)?;
             let mut request = Request::new(wire::GL_COMPRESSED_TEX_IMAGE2D, Class::Post, entry);
             let args = wire::GlCompressedTexImage2DArgs {
                 current: current.number(),
@@ -516,6 +534,7 @@ pub unsafe extern "C" fn glCompressedTexSubImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            <Guest as Helpers>::writes(target)?;
             let mut request = Request::new(wire::GL_COMPRESSED_TEX_SUB_IMAGE2D, Class::Post, entry);
             let args = wire::GlCompressedTexSubImage2DArgs {
                 current: current.number(),
@@ -553,6 +572,7 @@ pub unsafe extern "C" fn glCopyTexImage2D(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::respecified(target)?;
         Guest::post_numbers(wire::GL_COPY_TEX_IMAGE2D, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -586,6 +606,7 @@ pub unsafe extern "C" fn glCopyTexSubImage2D(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::writes(target)?;
         Guest::post_numbers(wire::GL_COPY_TEX_SUB_IMAGE2D, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -938,16 +959,17 @@ pub unsafe extern "C" fn glFramebufferRenderbuffer(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 47));
     let entry = gil_guest::entry();
-    // SAFETY: the caller's.
-    unsafe {
-        Guest::glFramebufferRenderbuffer(
-            entry,
-            target,
-            attachment,
-            renderbuffertarget,
-            renderbuffer,
-        )
-    }
+    Guest::nothing(|| {
+        let current = Guest::current_number()?;
+        <Guest as Helpers>::attaches_renderbuffer(target, attachment, renderbuffer)?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_RENDERBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(renderbuffertarget.into());
+            to.number(renderbuffer.into());
+        })
+    })
 }
 
 /// `glFramebufferTexture2D`.
@@ -964,8 +986,18 @@ pub unsafe extern "C" fn glFramebufferTexture2D(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 48));
     let entry = gil_guest::entry();
-    // SAFETY: the caller's.
-    unsafe { Guest::glFramebufferTexture2D(entry, target, attachment, textarget, texture, level) }
+    Guest::nothing(|| {
+        let current = Guest::current_number()?;
+        <Guest as Helpers>::attaches_texture(target, attachment, texture)?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(textarget.into());
+            to.number(texture.into());
+            to.signed(level.into());
+        })
+    })
 }
 
 /// `glFrontFace`.
@@ -2288,6 +2320,7 @@ pub unsafe extern "C" fn glRenderbufferStorage(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::respecified(target)?;
         Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -2557,6 +2590,7 @@ pub unsafe extern "C" fn glTexImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            <Guest as Helpers>::respecified(target)?;
             let mut request = Request::new(wire::GL_TEX_IMAGE2D, Class::Post, entry);
             let args = wire::GlTexImage2DArgs {
                 current: current.number(),
@@ -2703,6 +2737,7 @@ pub unsafe extern "C" fn glTexSubImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            <Guest as Helpers>::writes(target)?;
             let mut request = Request::new(wire::GL_TEX_SUB_IMAGE2D, Class::Post, entry);
             let args = wire::GlTexSubImage2DArgs {
                 current: current.number(),
@@ -4175,6 +4210,7 @@ pub unsafe extern "C" fn glBlitFramebuffer(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::draws()?;
         Guest::post_numbers(wire::GL_BLIT_FRAMEBUFFER, entry, |to| {
             to.handle(current);
             to.signed(srcX0.into());
@@ -4207,6 +4243,7 @@ pub unsafe extern "C" fn glRenderbufferStorageMultisample(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::respecified(target)?;
         Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -4234,6 +4271,7 @@ pub unsafe extern "C" fn glFramebufferTextureLayer(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::attaches_texture(target, attachment, texture)?;
         Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -5006,6 +5044,7 @@ pub unsafe extern "C" fn glClearBufferiv(buffer: GLenum, drawbuffer: GLint, valu
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
+            <Guest as Helpers>::draws()?;
             let request = Request::new(wire::GL_CLEAR_BUFFERIV, Class::Post, entry);
             let args = wire::GlClearBufferivArgs {
                 current: current.number(),
@@ -5036,6 +5075,7 @@ pub unsafe extern "C" fn glClearBufferuiv(buffer: GLenum, drawbuffer: GLint, val
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
+            <Guest as Helpers>::draws()?;
             let request = Request::new(wire::GL_CLEAR_BUFFERUIV, Class::Post, entry);
             let args = wire::GlClearBufferuivArgs {
                 current: current.number(),
@@ -5066,6 +5106,7 @@ pub unsafe extern "C" fn glClearBufferfv(buffer: GLenum, drawbuffer: GLint, valu
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
+            <Guest as Helpers>::draws()?;
             let request = Request::new(wire::GL_CLEAR_BUFFERFV, Class::Post, entry);
             let args = wire::GlClearBufferfvArgs {
                 current: current.number(),
@@ -5093,6 +5134,7 @@ pub unsafe extern "C" fn glClearBufferfi(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::draws()?;
         Guest::post_numbers(wire::GL_CLEAR_BUFFERFI, entry, |to| {
             to.handle(current);
             to.number(buffer.into());
@@ -6267,6 +6309,7 @@ pub unsafe extern "C" fn glTexStorage2D(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::respecified(target)?;
         Guest::post_numbers(wire::GL_TEX_STORAGE2D, entry, |to| {
             to.handle(current);
             to.number(target.into());
@@ -6362,6 +6405,7 @@ pub unsafe extern "C" fn glDispatchCompute(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::draws()?;
         Guest::post_numbers(wire::GL_DISPATCH_COMPUTE, entry, |to| {
             to.handle(current);
             to.number(num_groups_x.into());
@@ -6381,6 +6425,7 @@ pub unsafe extern "C" fn glDispatchComputeIndirect(indirect: GLintptr) {
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::draws()?;
         Guest::post_numbers(wire::GL_DISPATCH_COMPUTE_INDIRECT, entry, |to| {
             to.handle(current);
             to.signed(indirect as i64);
@@ -7980,6 +8025,7 @@ pub unsafe extern "C" fn glBindImageTexture(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::image_unit(unit, texture, access)?;
         Guest::post_numbers(wire::GL_BIND_IMAGE_TEXTURE, entry, |to| {
             to.handle(current);
             to.number(unit.into());
@@ -8375,6 +8421,7 @@ pub unsafe extern "C" fn glCopyImageSubData(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::writes_to(dstTarget, dstName)?;
         Guest::post_numbers(wire::GL_COPY_IMAGE_SUB_DATA, entry, |to| {
             to.handle(current);
             to.number(srcName.into());
@@ -8879,6 +8926,7 @@ pub unsafe extern "C" fn glFramebufferTexture(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current_number()?;
+        <Guest as Helpers>::attaches_texture(target, attachment, texture)?;
         Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE, entry, |to| {
             to.handle(current);
             to.number(target.into());

@@ -1,201 +1,131 @@
 //! Textures and renderbuffers whose pictures are EGL's images of the guest's buffers. What
-//! is drawn to a framebuffer that has one comes into the buffer when the program flushes or
-//! finishes; what is in the buffer goes to the board when the program binds the texture.
+//! a context draws to one comes into the buffer when the program flushes or finishes in
+//! that context; what the CPU drew goes to the board when the program binds the texture,
+//! or a framebuffer that has it.
 //!
-//! Names are compared whatever share group they are of: one taken for another's costs a
-//! transfer, and changes no picture.
+//! Objects are those of a share group. What a context's calls reach is its own
+//! ([`super::reach`]).
 
+use super::reach::{Attached, Name};
 use super::{Context, shadow};
 use crate::generated::manual::Guest;
-use crate::generated::stubs;
 use crate::generated::types::*;
+use foldhash::HashMap;
 use gil_egl::generated::manual as egl;
 use gil_egl::generated::types::EGLImage;
+use gil_egl::support::details::Details;
 use gil_egl::support::image;
 use gil_guest::Hold;
-use gil_guest::api::CallResult;
-use gil_wire::Op;
+use gil_guest::api::{CallResult, Current};
 use gil_wire::generated::egl::Kind;
-use gil_wire::generated::gles as wire;
-use std::collections::HashMap;
+use std::any::Any;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// An object of OpenGL ES by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Name {
-    /// A texture.
-    Texture(u32),
-    /// A renderbuffer.
-    Renderbuffer(u32),
-    /// A framebuffer.
-    Framebuffer(u32),
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An image that is in use: it lives on when the program has destroyed it.
-type Used = Arc<Hold<egl::Guest>>;
+pub type Used = Arc<Hold<egl::Guest>>;
 
-/// Which objects have images of buffers.
-#[derive(Debug, Default)]
-struct Images {
-    /// Textures and renderbuffers.
-    siblings: HashMap<Name, Used>,
-    /// By framebuffer and attachment.
-    attached: HashMap<(u32, GLenum), Used>,
-    /// Those that may be drawn to, or were since they last came into their buffers, by
-    /// number.
-    targets: HashMap<u64, Target>,
-}
+/// The textures and renderbuffers of a share group that are images of buffers.
+type Siblings = Mutex<HashMap<Name, Used>>;
 
-/// An image that is drawn to.
+/// An image that contexts drew to since it last came into its buffer: it is the GPU's.
 #[derive(Debug)]
-struct Target {
+struct Drawn {
     used: Used,
-    /// The context in which a framebuffer that has it is bound.
-    bound_in: Option<u64>,
-    /// Drawn to since it last came into its buffer: it is the GPU's.
-    is_drawn: bool,
+    /// The numbers of those contexts.
+    by: Vec<u64>,
 }
 
-/// What draws. Which of a program's contexts and framebuffers it draws to is not told.
-const DRAWS: [Op; 19] = [
-    wire::GL_CLEAR,
-    wire::GL_CLEAR_BUFFERFI,
-    wire::GL_CLEAR_BUFFERFV,
-    wire::GL_CLEAR_BUFFERIV,
-    wire::GL_CLEAR_BUFFERUIV,
-    wire::GL_BLIT_FRAMEBUFFER,
-    wire::GL_COPY_IMAGE_SUB_DATA,
-    wire::GL_DISPATCH_COMPUTE,
-    wire::GL_DISPATCH_COMPUTE_INDIRECT,
-    wire::GL_DRAW_ARRAYS,
-    wire::GL_DRAW_ARRAYS_INDIRECT,
-    wire::GL_DRAW_ARRAYS_INSTANCED,
-    wire::GL_DRAW_ELEMENTS,
-    wire::GL_DRAW_ELEMENTS_BASE_VERTEX,
-    wire::GL_DRAW_ELEMENTS_INDIRECT,
-    wire::GL_DRAW_ELEMENTS_INSTANCED,
-    wire::GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX,
-    wire::GL_DRAW_RANGE_ELEMENTS,
-    wire::GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX,
-];
+/// The images that were drawn to, by number.
+static DRAWN: Mutex<Option<HashMap<u64, Drawn>>> = Mutex::new(None);
 
-/// Something was drawn that [`DRAWS`] does not name.
-static DREW: AtomicBool = AtomicBool::new(false);
-
-/// Something is drawn by another function.
-pub fn draws() {
-    DREW.store(true, Ordering::Relaxed);
-}
-
-static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
-
-/// Whether there are any: most programs have none.
+/// Whether there are any images of buffers: most programs have none.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// OpenGL ES 1.1 draws in more ways than [`DRAWS`] has.
-fn draws_in_more_ways(current: &Context) {
-    if ANY.load(Ordering::Relaxed) && shadow::of(current).fixed.is_some() {
-        draws();
+thread_local! {
+    /// Whether the thread's context drew since it was last noted to what.
+    static DREW: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Something is drawn, or a shader runs.
+#[inline]
+pub fn draws() {
+    if ANY.load(Ordering::Relaxed) {
+        DREW.set(true);
     }
 }
 
-/// Does something with the images; nothing if there are none.
-fn with<T: Default>(work: impl FnOnce(&mut Images) -> T) -> T {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does something with the images that were drawn to; nothing if there can be none.
+fn with<T: Default>(work: impl FnOnce(&mut HashMap<u64, Drawn>) -> T) -> T {
     if !ANY.load(Ordering::Relaxed) {
         return T::default();
     }
-    let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    work(images.get_or_insert_default())
+    work(locked(&DRAWN).get_or_insert_default())
+}
+
+fn siblings(context: &Context) -> &Siblings {
+    let Details::Context(kept) = context.details() else {
+        unreachable!("only contexts are current")
+    };
+    let make = || Box::<Siblings>::default() as Box<dyn Any + Send + Sync>;
+    let kept = kept.group.client.get_or_init(make);
+    kept.downcast_ref().expect("only this library keeps it")
+}
+
+fn image_of(context: &Context, attached: Attached) -> Option<Used> {
+    match attached {
+        Attached::Name(name) => locked(siblings(context)).get(&name).cloned(),
+        Attached::Image(used) => Some(used),
+    }
+}
+
+/// Images that the CPU may have drawn to, and no GPU.
+fn clean(context: &Context, reached: impl IntoIterator<Item = Attached>) -> Vec<Used> {
+    let images = reached.into_iter().filter_map(|it| image_of(context, it));
+    let images: Vec<_> = images.collect();
+    with(|drawn| {
+        let is_clean = |used: &Used| !drawn.contains_key(&number(used));
+        images.into_iter().filter(is_clean).collect()
+    })
 }
 
 fn number(used: &Hold<egl::Guest>) -> u64 {
     used.object().number().0
 }
 
-/// EGL's image at an address.
-///
-/// # Errors
-/// `GL_INVALID_VALUE` if there is none.
-pub fn find(image: GLeglImageOES) -> CallResult<egl::Object> {
-    let found = egl::Object::find(Kind::Image, image as EGLImage);
-    found.map_err(|_| GL_INVALID_VALUE as i32)
-}
-
-/// The texture or renderbuffer that is bound to a target.
-///
-/// # Errors
-/// `GL_INVALID_ENUM` for another target.
-pub fn target(target: GLenum) -> CallResult<Name> {
-    let binding = match target {
-        GL_TEXTURE_2D => GL_TEXTURE_BINDING_2D,
-        GL_TEXTURE_EXTERNAL_OES => GL_TEXTURE_BINDING_EXTERNAL_OES,
-        GL_RENDERBUFFER => GL_RENDERBUFFER_BINDING,
-        _ => return Err(GL_INVALID_ENUM as i32),
-    };
-    let mut bound = 0;
-    // SAFETY: these names have one value.
-    unsafe { stubs::glGetIntegerv(binding, &raw mut bound) };
-    Ok(match target {
-        GL_RENDERBUFFER => Name::Renderbuffer(bound.cast_unsigned()),
-        _ => Name::Texture(bound.cast_unsigned()),
-    })
-}
-
-/// A texture or renderbuffer becomes an image's: the buffer's picture goes to the board.
-///
-/// # Errors
-/// The API's code.
-pub fn targets(entry: u64, name: Name, object: &egl::Object) -> CallResult<()> {
-    let Some(image) = image::of(object) else {
-        return Ok(());
-    };
-    let used = object.hold().ok_or(GL_INVALID_VALUE as i32)?;
-    ANY.store(true, Ordering::Relaxed);
-    image::on_flush(drain_current);
-    let is_drawn = with(|images| {
-        let is_drawn = images.is_drawn(&used);
-        images.siblings.insert(name, Arc::new(used));
-        is_drawn
-    });
-    match is_drawn {
-        true => Ok(()),
-        false => image.fill(entry, object).map_err(|_| OUT_OF_MEMORY),
+/// A context's calls write to these.
+fn written(context: &Context, reached: impl IntoIterator<Item = Attached>) {
+    let by = context.number().0;
+    for used in reached.into_iter().filter_map(|it| image_of(context, it)) {
+        with(|drawn| {
+            let new = || Drawn {
+                used: used.clone(),
+                by: Vec::new(),
+            };
+            let drawn = drawn.entry(number(&used)).or_insert_with(new);
+            if !drawn.by.contains(&by) {
+                drawn.by.push(by);
+            }
+        });
     }
 }
 
-const OUT_OF_MEMORY: i32 = GL_OUT_OF_MEMORY as i32;
-
-/// A texture is bound: what the CPU drew since counts.
-///
-/// # Errors
-/// The API's code.
-pub fn sampled(entry: u64, name: Name) -> CallResult<()> {
-    let used = with(|images| {
-        let used = images.siblings.get(&name)?.clone();
-        (!images.is_drawn(&used)).then_some(used)
-    });
-    fill(entry, used)
-}
-
-/// A framebuffer is bound: what it has may be drawn to, over what the CPU drew.
-///
-/// # Errors
-/// The API's code.
-pub fn bound(entry: u64, current: &Context, framebuffer: u32) -> CallResult<()> {
-    draws_in_more_ways(current);
-    let context = current.number().0;
-    let new = with(|images| {
-        images.note_draws();
-        for target in images.targets.values_mut() {
-            target.bound_in = target.bound_in.filter(|of| *of != context);
+/// What the context drew went to what it reaches now. To be called before that changes.
+fn note(context: &Context) {
+    let reached = {
+        let shadow = shadow::of(context);
+        // OpenGL ES 1.1 draws in more ways than those that say so.
+        if !DREW.take() && shadow.fixed.is_none() {
+            return;
         }
-        images
-            .targets
-            .retain(|_, target| target.is_drawn || target.bound_in.is_some());
-        images.draw_to(context, framebuffer)
-    });
-    fill(entry, new)
+        shadow.reach.written()
+    };
+    written(context, reached);
 }
 
 /// What the CPU drew goes to the board.
@@ -209,107 +139,194 @@ fn fill(entry: u64, images: impl IntoIterator<Item = Used>) -> CallResult<()> {
     Ok(())
 }
 
-impl Images {
-    /// What was drawn went to the images that are bound.
-    fn note_draws(&mut self) {
-        let others = DREW.swap(false, Ordering::Relaxed);
-        if gil_guest::called_since(&DRAWS) || others {
-            let bound = self.targets.values_mut();
-            bound
-                .filter(|target| target.bound_in.is_some())
-                .for_each(|target| target.is_drawn = true);
-        }
-    }
+const OUT_OF_MEMORY: i32 = GL_OUT_OF_MEMORY as i32;
 
-    /// Whether what the CPU draws to an image is not to be sent.
-    fn is_drawn(&mut self, used: &Hold<egl::Guest>) -> bool {
-        self.note_draws();
-        let target = self.targets.get(&number(used));
-        target.is_some_and(|target| target.is_drawn)
+/// Changes what the context reaches. What the CPU drew to what `reads` then names goes to
+/// the board.
+fn changes<R: IntoIterator<Item = Attached>>(
+    change: impl FnOnce(&mut super::reach::Reach),
+    reads: impl FnOnce(&super::reach::Reach) -> R,
+) -> CallResult<()> {
+    if !ANY.load(Ordering::Relaxed) {
+        return shadow::with(|shadow| change(&mut shadow.reach));
     }
-
-    /// From here on, what is drawn in a context goes to the framebuffer's images; those
-    /// that nothing was drawn to.
-    fn draw_to(&mut self, context: u64, framebuffer: u32) -> Vec<Used> {
-        let all = self.attached.iter();
-        let here = all.filter(|((of, _), _)| *of == framebuffer);
-        let mut clean = Vec::new();
-        for used in here.map(|(_, used)| used) {
-            let target = self.targets.entry(number(used)).or_insert_with(|| Target {
-                used: used.clone(),
-                bound_in: None,
-                is_drawn: false,
-            });
-            target.bound_in = Some(context);
-            if !target.is_drawn {
-                clean.push(used.clone());
-            }
-        }
-        clean
-    }
-
-    /// The images that were drawn to, which are not any more.
-    fn take_drawn(&mut self) -> Vec<Used> {
-        self.note_draws();
-        let all = self.targets.values_mut();
-        let take = |target: &mut Target| {
-            let is_drawn = std::mem::take(&mut target.is_drawn);
-            is_drawn.then(|| target.used.clone())
-        };
-        let drawn = all.filter_map(take).collect();
-        self.targets.retain(|_, target| target.bound_in.is_some());
-        drawn
-    }
+    let context = <Guest as Current>::current()?;
+    note(&context);
+    let reached = {
+        let mut shadow = shadow::of(&context);
+        change(&mut shadow.reach);
+        reads(&shadow.reach)
+    };
+    fill(gil_guest::entry(), clean(&context, reached))
 }
 
-/// Something is attached to the framebuffer that is bound.
+/// A framebuffer is bound: what it has may be read, or drawn to over what the CPU drew.
 ///
 /// # Errors
 /// The API's code.
-pub fn attached(
-    entry: u64,
-    current: &Context,
-    (target, attachment): (GLenum, GLenum),
-    name: Name,
-) -> CallResult<()> {
-    if target == GL_READ_FRAMEBUFFER || !ANY.load(Ordering::Relaxed) {
+pub fn bound(target: GLenum, framebuffer: u32) -> CallResult<()> {
+    changes(
+        |reach| reach.bind_framebuffer(target, framebuffer),
+        |reach| reach.attached(target),
+    )
+}
+
+/// Something is attached to the framebuffer that is bound to a target.
+///
+/// # Errors
+/// The API's code.
+pub fn attached(target: GLenum, point: GLenum, name: Name) -> CallResult<()> {
+    changes(
+        |reach| reach.attach(target, point, name),
+        |_| [Attached::Name(name)],
+    )
+}
+
+/// A texture is bound to the active unit: what the CPU drew since counts.
+///
+/// # Errors
+/// The API's code.
+pub fn sampled(target: GLenum, texture: u32) -> CallResult<()> {
+    changes(
+        |reach| reach.bind_texture(target, texture),
+        |_| [Attached::Name(Name::Texture(texture))],
+    )
+}
+
+/// A texture is bound to an image unit.
+///
+/// # Errors
+/// The API's code.
+pub fn image_unit(unit: u32, texture: u32, access: GLenum) -> CallResult<()> {
+    changes(
+        |reach| reach.bind_image(unit, texture, access),
+        |_| [Attached::Name(Name::Texture(texture))],
+    )
+}
+
+/// The texture or renderbuffer that is bound to a target; none if it is nothing with an
+/// image.
+fn sibling(context: &Context, target: GLenum) -> Option<Name> {
+    let name = shadow::of(context).reach.bound(target)?;
+    locked(siblings(context)).contains_key(&name).then_some(name)
+}
+
+/// A call writes to the texture that is bound to a target.
+///
+/// # Errors
+/// The API's code.
+pub fn writes(target: GLenum) -> CallResult<()> {
+    if ANY.load(Ordering::Relaxed) {
+        let context = <Guest as Current>::current()?;
+        written(&context, sibling(&context, target).map(Attached::Name));
+    }
+    Ok(())
+}
+
+/// A call writes to an object by its name.
+///
+/// # Errors
+/// The API's code.
+pub fn writes_to(target: GLenum, name: u32) -> CallResult<()> {
+    if ANY.load(Ordering::Relaxed) {
+        let context = <Guest as Current>::current()?;
+        let name = match target {
+            GL_RENDERBUFFER => Name::Renderbuffer(name),
+            _ => Name::Texture(name),
+        };
+        written(&context, [Attached::Name(name)]);
+    }
+    Ok(())
+}
+
+/// What is bound to a target gets memory of its own: it is no image any more.
+///
+/// # Errors
+/// The API's code.
+pub fn respecified(target: GLenum) -> CallResult<()> {
+    if ANY.load(Ordering::Relaxed) {
+        let context = <Guest as Current>::current()?;
+        if let Some(name) = sibling(&context, target) {
+            note(&context);
+            locked(siblings(&context)).remove(&name);
+        }
+    }
+    Ok(())
+}
+
+/// EGL's image at an address.
+///
+/// # Errors
+/// `GL_INVALID_VALUE` if there is none.
+pub fn find(image: GLeglImageOES) -> CallResult<egl::Object> {
+    let found = egl::Object::find(Kind::Image, image as EGLImage);
+    found.map_err(|_| GL_INVALID_VALUE as i32)
+}
+
+/// What is bound to a target becomes an image's: the buffer's picture goes to the board.
+///
+/// # Errors
+/// The API's code; `GL_INVALID_ENUM` if the target has no images.
+pub fn targets(entry: u64, context: &Context, target: GLenum, object: &egl::Object) -> CallResult<()> {
+    let name = shadow::of(context).reach.bound(target);
+    let name = name.ok_or(GL_INVALID_ENUM as i32)?;
+    note(context);
+    if image::of(object).is_none() {
+        locked(siblings(context)).remove(&name);
         return Ok(());
     }
-    let framebuffer = shadow::of(current).framebuffer;
-    let new = with(|images| {
-        match images.siblings.get(&name).cloned() {
-            Some(used) => images.attached.insert((framebuffer, attachment), used),
-            None => images.attached.remove(&(framebuffer, attachment)),
-        };
-        images.note_draws();
-        images.draw_to(current.number().0, framebuffer)
-    });
-    fill(entry, new)
+    let used = object.hold().ok_or(GL_INVALID_VALUE as i32)?;
+    ANY.store(true, Ordering::Relaxed);
+    image::on_flush(drain_current);
+    locked(siblings(context)).insert(name, Arc::new(used));
+    fill(entry, clean(context, [Attached::Name(name)]))
 }
 
 /// Objects are deleted.
-pub fn deleted(names: &[u32], kind: fn(u32) -> Name) {
-    with(|images| {
-        for &name in names {
-            images.siblings.remove(&kind(name));
-            if let Name::Framebuffer(framebuffer) = kind(name) {
-                images.attached.retain(|(of, _), _| *of != framebuffer);
-            }
-        }
-    });
+pub fn deleted(context: &Context, names: impl IntoIterator<Item = Name>) {
+    note(context);
+    for name in names {
+        let image = locked(siblings(context)).remove(&name);
+        shadow::of(context).reach.delete(name, image.as_ref());
+    }
 }
 
-/// What was drawn comes into the buffers. What is bound may be drawn to again.
+/// Framebuffers are deleted.
+pub fn deleted_framebuffers(context: &Context, framebuffers: &[u32]) {
+    note(context);
+    let mut shadow = shadow::of(context);
+    let framebuffers = framebuffers.iter();
+    framebuffers.for_each(|it| shadow.reach.delete_framebuffer(*it));
+}
+
+/// The images that a context drew to, which are not its any more.
+fn take_drawn(context: u64) -> Vec<Used> {
+    with(|all| {
+        let mut taken = Vec::new();
+        for drawn in all.values_mut() {
+            if let Some(at) = drawn.by.iter().position(|by| *by == context) {
+                drawn.by.swap_remove(at);
+                taken.push(drawn.used.clone());
+            }
+        }
+        all.retain(|_, drawn| !drawn.by.is_empty());
+        taken
+    })
+}
+
+/// What the context drew comes into the buffers.
 ///
 /// # Errors
 /// The API's code.
-pub fn drain(entry: u64, current: &Context) -> CallResult<()> {
-    draws_in_more_ways(current);
-    for used in with(Images::take_drawn) {
+pub fn drain(entry: u64, context: &Context) -> CallResult<()> {
+    if !ANY.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    note(context);
+    for used in take_drawn(context.number().0) {
         if let Some(image) = image::of(used.object()) {
-            image
-                .drain(entry, used.object())
-                .map_err(|_| OUT_OF_MEMORY)?;
+            let drained = image.drain(entry, used.object());
+            drained.map_err(|_| OUT_OF_MEMORY)?;
         }
     }
     Ok(())
@@ -317,8 +334,13 @@ pub fn drain(entry: u64, current: &Context) -> CallResult<()> {
 
 /// As [`drain`], where EGL is what the program waits by.
 fn drain_current(entry: u64) {
-    if let Ok(current) = <Guest as gil_guest::api::Current>::current() {
+    if let Ok(current) = <Guest as Current>::current() {
         // A session that is lost says so by itself.
         let _ = drain(entry, &current);
     }
+}
+
+/// A context is gone: what it drew and did not flush is nobody's.
+pub fn forget(context: u64) {
+    drop(take_drawn(context));
 }

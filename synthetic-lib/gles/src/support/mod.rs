@@ -8,7 +8,8 @@
 //! | [`fixed`] | arrays of OpenGL ES 1.1 |
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
-//! | [`images`] | textures and framebuffers of EGL's images |
+//! | [`images`] | textures and renderbuffers of EGL's images |
+//! | [`reach`] | which of them a context's calls read and write |
 //! | [`syncs`] | waits for sync objects |
 //! | [`uniforms`] | values of uniforms |
 //! | [`debug`] | labels and messages |
@@ -22,6 +23,7 @@ pub mod images;
 mod manual;
 pub mod mapping;
 pub mod pictures;
+pub mod reach;
 pub mod shadow;
 pub mod syncs;
 pub mod texts;
@@ -40,6 +42,7 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles::{self as wire, Pixels};
 use gil_wire::length::Length;
+use reach::Name;
 use std::ffi::c_void;
 
 /// The current context.
@@ -315,6 +318,51 @@ impl Helpers for Guest {
             _ => {}
         }
         Ok(())
+    }
+
+    fn draws() -> CallResult<()> {
+        images::draws();
+        Ok(())
+    }
+
+    fn writes(target: GLenum) -> CallResult<()> {
+        images::writes(target)
+    }
+
+    fn writes_to(target: GLenum, name: GLuint) -> CallResult<()> {
+        images::writes_to(target, name)
+    }
+
+    fn respecified(target: GLenum) -> CallResult<()> {
+        images::respecified(target)
+    }
+
+    fn activates(texture: GLenum) -> CallResult<()> {
+        shadow::with(|shadow| shadow.reach.activate(texture))
+    }
+
+    fn binds_renderbuffer(renderbuffer: GLuint) -> CallResult<()> {
+        shadow::with(|shadow| shadow.reach.bind_renderbuffer(renderbuffer))
+    }
+
+    fn binds_framebuffer(target: GLenum, framebuffer: GLuint) -> CallResult<()> {
+        images::bound(target, framebuffer)
+    }
+
+    fn samples(target: GLenum, texture: GLuint) -> CallResult<()> {
+        images::sampled(target, texture)
+    }
+
+    fn image_unit(unit: GLuint, texture: GLuint, access: GLenum) -> CallResult<()> {
+        images::image_unit(unit, texture, access)
+    }
+
+    fn attaches_texture(target: GLenum, attachment: GLenum, texture: GLuint) -> CallResult<()> {
+        images::attached(target, attachment, Name::Texture(texture))
+    }
+
+    fn attaches_renderbuffer(target: GLenum, attachment: GLenum, name: GLuint) -> CallResult<()> {
+        images::attached(target, attachment, Name::Renderbuffer(name))
     }
 
     /// A buffer with new contents is not mapped.

@@ -2,7 +2,8 @@
 //! process made it.
 
 use super::fixed::Fixed;
-use super::{Context, debug};
+use super::reach::Reach;
+use super::{Context, debug, images};
 use crate::generated::types::*;
 use foldhash::HashMap;
 use gil_egl::support::current;
@@ -37,8 +38,10 @@ pub struct Shadow {
     vertex_arrays: HashMap<u32, VertexArray>,
     /// Buffers that the program has in its memory, by number.
     pub mapped: HashMap<u32, Mapped>,
-    /// The framebuffer that is drawn to.
-    pub framebuffer: u32,
+    /// Which textures and renderbuffers its calls reach.
+    pub reach: Reach,
+    /// Its number, by which [`super::images`] knows what it drew to.
+    number: u64,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
     /// Those that were in the driver's log before anybody got them.
@@ -238,6 +241,12 @@ impl Shadow {
     }
 }
 
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        images::forget(self.number);
+    }
+}
+
 /// A context's state, shared by the context and the threads that it was current in.
 type Shared = Arc<Mutex<Shadow>>;
 
@@ -289,10 +298,9 @@ fn locked(shadow: &Shared) -> MutexGuard<'_, Shadow> {
 
 fn shared(context: &Context) -> &Shared {
     let make = |version: (i32, i32)| {
-        let shadow = Shadow {
-            fixed: (version.0 <= 1).then(Fixed::default),
-            ..Shadow::default()
-        };
+        let mut shadow = Shadow::default();
+        shadow.fixed = (version.0 <= 1).then(Fixed::default);
+        shadow.number = context.number().0;
         Box::new(Arc::new(Mutex::new(shadow))) as Box<dyn Any + Send + Sync>
     };
     let kept = match context.details() {

@@ -33,8 +33,8 @@ impl Draws for Guest {
         primcount: GLsizei,
     ) {
         Self::nothing(|| {
-            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
             images::draws();
+            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
             // SAFETY: the caller's.
             unsafe { arrays::draw_several_elements(entry, &current, kind, lists, None, primcount) }
         });
@@ -50,17 +50,20 @@ impl Draws for Guest {
         basevertex: *const GLint,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
             let bases = Some(basevertex);
-            images::draws();
             // SAFETY: the caller's.
             unsafe { arrays::draw_several_elements(entry, &current, kind, lists, bases, drawcount) }
         });
     }
 
     unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei) {
-        // SAFETY: the caller's.
-        Self::nothing(|| unsafe { arrays::draw(entry, mode, (first, count)) });
+        Self::nothing(|| {
+            images::draws();
+            // SAFETY: the caller's.
+            unsafe { arrays::draw(entry, mode, (first, count)) }
+        });
     }
 
     unsafe fn glDrawArraysInstanced(
@@ -71,6 +74,7 @@ impl Draws for Guest {
         instancecount: GLsizei,
     ) {
         Self::nothing(|| {
+            images::draws();
             let current = Self::current()?;
             // SAFETY: the caller's.
             unsafe { arrays::draw_instanced(entry, &current, mode, (first, count), instancecount) }
@@ -85,6 +89,7 @@ impl Draws for Guest {
         indices: *const c_void,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             // SAFETY: the caller's.
             unsafe { arrays::draw_elements(entry, &current, elements, Kind::Plain, None, indices) }
@@ -100,6 +105,7 @@ impl Draws for Guest {
         instancecount: GLsizei,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let kind = Kind::Instanced(instancecount);
             // SAFETY: the caller's.
@@ -117,6 +123,7 @@ impl Draws for Guest {
         indices: *const c_void,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let kind = Kind::Ranged(start, end);
             // SAFETY: the caller's.
@@ -133,6 +140,7 @@ impl Draws for Guest {
         basevertex: GLint,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let (kind, base) = (Kind::Plain, Some(basevertex));
             // SAFETY: the caller's.
@@ -151,6 +159,7 @@ impl Draws for Guest {
         basevertex: GLint,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let (kind, base) = (Kind::Ranged(start, end), Some(basevertex));
             // SAFETY: the caller's.
@@ -168,6 +177,7 @@ impl Draws for Guest {
         basevertex: GLint,
     ) {
         Self::nothing(|| {
+            images::draws();
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let (kind, base) = (Kind::Instanced(instancecount), Some(basevertex));
             // SAFETY: the caller's.
@@ -177,6 +187,7 @@ impl Draws for Guest {
 
     unsafe fn glDrawArraysIndirect(entry: u64, mode: GLenum, indirect: *const c_void) {
         Self::nothing(|| {
+            images::draws();
             let request = Request::new(wire::GL_DRAW_ARRAYS_INDIRECT, Class::Post, entry);
             request.post(&wire::GlDrawArraysIndirectArgs {
                 current: Self::current()?.number(),
@@ -193,6 +204,7 @@ impl Draws for Guest {
         indirect: *const c_void,
     ) {
         Self::nothing(|| {
+            images::draws();
             let request = Request::new(wire::GL_DRAW_ELEMENTS_INDIRECT, Class::Post, entry);
             request.post(&wire::GlDrawElementsIndirectArgs {
                 current: Self::current()?.number(),
