@@ -1580,6 +1580,9 @@ _Static_assert((int64_t)(GL_RGB) == 6407, "GL_RGB");
 #ifdef GL_RGBA
 _Static_assert((int64_t)(GL_RGBA) == 6408, "GL_RGBA");
 #endif
+#ifdef GL_RGBA8
+_Static_assert((int64_t)(GL_RGBA8) == 32856, "GL_RGBA8");
+#endif
 #ifdef GL_SHADER_BINARY_FORMATS
 _Static_assert((int64_t)(GL_SHADER_BINARY_FORMATS) == 36344, "GL_SHADER_BINARY_FORMATS");
 #endif

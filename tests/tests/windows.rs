@@ -41,6 +41,14 @@ both_widths! {
         assert_eq!(bytes_to_board(&run, "gilFillImage"), 64 * 48 * 4 + 2 * 64 * 4);
     }
 
+    fn images_are_drawn_to_and_read_in_every_way(width: Width) {
+        let program = guest_program_of(width, "tests/guest/gles_images.c", Link::Gles);
+        let package = width.package("libgbm1");
+        let program = program.display().to_string();
+        let (_, run) = shown(&["--pkg", &package, &program]);
+        is_ok(&run, 35);
+    }
+
     fn a_frame_buffer_device_is_a_window(width: Width) {
         let program = guest_program_of(width, "tests/guest/gles_windows.c", Link::Gles);
         let (picture, run) = shown(&[&program.display().to_string(), "fbdev"]);

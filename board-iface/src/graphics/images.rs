@@ -221,6 +221,37 @@ impl Driver {
         }
     }
 
+    /// Memory for the texture that is bound: of a sized format, which shaders may write to
+    /// and `glCopyImageSubData` takes, where contexts of the hidden one's version have it.
+    ///
+    /// # Safety
+    /// A context is current.
+    unsafe fn specify(&self, (width, height): (i32, i32)) -> Option<()> {
+        let (gl, bytes) = (&self.gles, GL_UNSIGNED_BYTE);
+        let (specify, error) = (gl.glTexImage2D?, gl.glGetError?);
+        for format in [GL_RGBA8, GL_RGBA] {
+            let (format, null) = (format.cast_signed(), std::ptr::null());
+            // SAFETY: the caller's; no picture is read.
+            unsafe {
+                specify(
+                    GL_TEXTURE_2D,
+                    0,
+                    format,
+                    width,
+                    height,
+                    0,
+                    GL_RGBA,
+                    bytes,
+                    null,
+                );
+                if error() == GL_NO_ERROR {
+                    break;
+                }
+            }
+        }
+        Some(())
+    }
+
     /// A texture of four bytes a pixel, and a framebuffer that has it.
     fn texture(&self, (width, height): (i32, i32)) -> Option<Texture> {
         const NEAREST: GLint = 0x2600;
@@ -234,18 +265,7 @@ impl Driver {
             for filter in FILTERS {
                 (gl.glTexParameteri?)(GL_TEXTURE_2D, filter, NEAREST);
             }
-            let rgba = GL_RGBA.cast_signed();
-            (gl.glTexImage2D?)(
-                GL_TEXTURE_2D,
-                0,
-                rgba,
-                width,
-                height,
-                0,
-                GL_RGBA,
-                GL_UNSIGNED_BYTE,
-                std::ptr::null(),
-            );
+            self.specify((width, height))?;
             (gl.glGenFramebuffers?)(1, &mut framebuffer);
             (gl.glBindFramebuffer?)(GL_FRAMEBUFFER, framebuffer);
             (gl.glFramebufferTexture2D?)(

@@ -1,5 +1,6 @@
 //! What is current in a thread: the client API, a context and its surfaces.
 
+use super::image;
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Hold};
@@ -106,8 +107,13 @@ pub fn make(
             read: hold(read, EGL_BAD_SURFACE)?,
         }),
     };
-    if next.is_none() && self::context().is_none() {
-        return Ok(());
+    match self::context() {
+        None if next.is_none() => return Ok(()),
+        // A context that is let go is flushed.
+        Some(last) if context.is_none_or(|next| next.number() != last.number()) => {
+            image::flushed(entry);
+        }
+        _ => {}
     }
     let number = |object: Option<&Object>| object.map_or(Handle::NULL, Object::number);
     let request = Request::new(wire::EGL_MAKE_CURRENT, Class::Sync, entry);

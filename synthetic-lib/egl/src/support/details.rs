@@ -7,8 +7,8 @@ use super::syncs::{Fence, Reusable};
 use super::window::Surface;
 use crate::generated::types::EGLint;
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// What the library keeps of an object.
 #[derive(Debug, Default)]

@@ -50,7 +50,7 @@ use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use window::Surface;
 
 static REGISTRY: Registry<Kept<Guest>> = Registry::new();

@@ -208,7 +208,9 @@ pub fn image_unit(unit: u32, texture: u32, access: GLenum) -> CallResult<()> {
 /// image.
 fn sibling(context: &Context, target: GLenum) -> Option<Name> {
     let name = shadow::of(context).reach.bound(target)?;
-    locked(siblings(context)).contains_key(&name).then_some(name)
+    locked(siblings(context))
+        .contains_key(&name)
+        .then_some(name)
 }
 
 /// A call writes to the texture that is bound to a target.
@@ -267,7 +269,12 @@ pub fn find(image: GLeglImageOES) -> CallResult<egl::Object> {
 ///
 /// # Errors
 /// The API's code; `GL_INVALID_ENUM` if the target has no images.
-pub fn targets(entry: u64, context: &Context, target: GLenum, object: &egl::Object) -> CallResult<()> {
+pub fn targets(
+    entry: u64,
+    context: &Context,
+    target: GLenum,
+    object: &egl::Object,
+) -> CallResult<()> {
     let name = shadow::of(context).reach.bound(target);
     let name = name.ok_or(GL_INVALID_ENUM as i32)?;
     note(context);

@@ -198,11 +198,18 @@ mod tests {
         reach.bind_framebuffer(GL_FRAMEBUFFER, 2);
         reach.attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, Name::Texture(4));
         reach.bind_framebuffer(GL_READ_FRAMEBUFFER, 3);
-        reach.attach(GL_READ_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, Name::Renderbuffer(5));
+        reach.attach(
+            GL_READ_FRAMEBUFFER,
+            GL_COLOR_ATTACHMENT0,
+            Name::Renderbuffer(5),
+        );
         reach.bind_image(1, 6, GL_WRITE_ONLY);
         reach.bind_image(2, 7, GL_READ_ONLY);
         assert_eq!(names(reach.written()), [Name::Texture(4), Name::Texture(6)]);
-        assert_eq!(names(reach.attached(GL_READ_FRAMEBUFFER)), [Name::Renderbuffer(5)]);
+        assert_eq!(
+            names(reach.attached(GL_READ_FRAMEBUFFER)),
+            [Name::Renderbuffer(5)]
+        );
         reach.attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, Name::Texture(0));
         reach.delete(Name::Texture(6), None);
         assert!(reach.written().is_empty());

@@ -113,6 +113,7 @@ pub const GL_RENDERBUFFER_BINDING: GLenum = 0x8ca7;
 pub const GL_RENDERER: GLenum = 0x1f01;
 pub const GL_RGB: GLenum = 0x1907;
 pub const GL_RGBA: GLenum = 0x1908;
+pub const GL_RGBA8: GLenum = 0x8058;
 pub const GL_SHADER_BINARY_FORMATS: GLenum = 0x8df8;
 pub const GL_SHADING_LANGUAGE_VERSION: GLenum = 0x8b8c;
 pub const GL_SHORT: GLenum = 0x1402;

@@ -10,10 +10,6 @@ use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 
 impl Framebuffers for Guest {
-
-
-
-
     unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint) {
         Self::nothing(|| {
             let current = Self::current()?;
@@ -34,7 +30,10 @@ impl Framebuffers for Guest {
             let current = Self::current()?;
             // SAFETY: the caller's.
             let renderbuffers = unsafe { names(n, renderbuffers) }?;
-            images::deleted(&current, renderbuffers.iter().copied().map(Name::Renderbuffer));
+            images::deleted(
+                &current,
+                renderbuffers.iter().copied().map(Name::Renderbuffer),
+            );
             let request = Request::new(wire::GL_DELETE_RENDERBUFFERS, Class::Post, entry);
             request.post(&wire::GlDeleteRenderbuffersArgs {
                 current: current.number(),
