@@ -183,6 +183,8 @@ impl Reach {
 mod tests {
     use super::*;
 
+    const WRITE_ONLY: GLenum = 0x88B9;
+
     fn names(attached: Vec<Attached>) -> Vec<Name> {
         let name = |attached| match attached {
             Attached::Name(name) => name,
@@ -203,7 +205,7 @@ mod tests {
             GL_COLOR_ATTACHMENT0,
             Name::Renderbuffer(5),
         );
-        reach.bind_image(1, 6, GL_WRITE_ONLY);
+        reach.bind_image(1, 6, WRITE_ONLY);
         reach.bind_image(2, 7, GL_READ_ONLY);
         assert_eq!(names(reach.written()), [Name::Texture(4), Name::Texture(6)]);
         assert_eq!(
