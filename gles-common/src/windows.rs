@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A window's pixel format, by the kernel's four-character codes (`drm_fourcc.h`):
+/// A window's or an image's pixel format, by the kernel's four-character codes (`drm_fourcc.h`):
 /// little-endian words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -12,6 +12,10 @@ pub enum Format {
     Rgba,
     /// `RG16`: blue lowest, 5, 6 and 5 bits.
     Rgb565,
+    /// `R8`: red alone, 8 bits.
+    Red,
+    /// `GR88`: red first, then green, 8 bits each.
+    RedGreen,
 }
 
 /// The order of bytes in a picture that was read, four a pixel.
@@ -33,27 +37,32 @@ const AR24: u32 = code(b"AR24");
 const XB24: u32 = code(b"XB24");
 const AB24: u32 = code(b"AB24");
 const RG16: u32 = code(b"RG16");
+const R8: u32 = code(b"R8  ");
+const GR88: u32 = code(b"GR88");
 
 impl Format {
-    /// The format of a code, if windows may have it.
+    /// The format of a code, if pictures may have it.
     pub const fn of(code: u32) -> Option<Self> {
         match code {
             XR24 | AR24 => Some(Self::Bgra),
             XB24 | AB24 => Some(Self::Rgba),
             RG16 => Some(Self::Rgb565),
+            R8 => Some(Self::Red),
+            GR88 => Some(Self::RedGreen),
             _ => None,
         }
     }
 
     /// Whether pixels of a code have no alpha.
     pub const fn is_opaque(code: u32) -> bool {
-        matches!(code, XR24 | XB24 | RG16)
+        matches!(code, XR24 | XB24 | RG16 | R8 | GR88)
     }
 
     /// Bytes of a pixel.
     pub const fn bytes(self) -> usize {
         match self {
-            Self::Rgb565 => 2,
+            Self::Red => 1,
+            Self::Rgb565 | Self::RedGreen => 2,
             Self::Bgra | Self::Rgba => 4,
         }
     }
@@ -62,7 +71,7 @@ impl Format {
     pub const fn order(self) -> Order {
         match self {
             Self::Bgra => Order::Bgra,
-            Self::Rgba | Self::Rgb565 => Order::Rgba,
+            Self::Rgba | Self::Rgb565 | Self::Red | Self::RedGreen => Order::Rgba,
         }
     }
 
@@ -99,6 +108,16 @@ impl Format {
                     *to = word.to_le_bytes();
                 }
             }
+            Self::Red => {
+                for (to, from) in to.iter_mut().zip(pixels) {
+                    *to = from[red];
+                }
+            }
+            Self::RedGreen => {
+                for (to, from) in to.as_chunks_mut::<2>().0.iter_mut().zip(pixels) {
+                    *to = [from[red], from[1]];
+                }
+            }
         }
     }
 
@@ -121,6 +140,16 @@ impl Format {
                 for (to, from) in to.zip(from.as_chunks::<4>().0) {
                     let alpha = if is_opaque { 255 } else { from[3] };
                     *to = [from[red], from[1], from[blue], alpha];
+                }
+            }
+            Self::Red => {
+                for (to, from) in to.zip(from) {
+                    *to = [*from, 0, 0, 255];
+                }
+            }
+            Self::RedGreen => {
+                for (to, from) in to.zip(from.as_chunks::<2>().0) {
+                    *to = [from[0], from[1], 0, 255];
                 }
             }
         }
@@ -180,5 +209,23 @@ mod tests {
         assert_eq!(back, [3, 2, 1, 4]);
         Format::Bgra.read(&[1, 2, 3, 4], &mut back, true);
         assert_eq!(back, [3, 2, 1, 255]);
+    }
+
+    #[test]
+    fn channels_that_a_picture_lacks_are_none() {
+        let (red, both) = (Format::of(R8).unwrap(), Format::of(GR88).unwrap());
+        assert_eq!((red.bytes(), both.bytes()), (1, 2));
+        let mut back = [0; 8];
+        red.read(&[7, 8], &mut back, true);
+        assert_eq!(back, [7, 0, 0, 255, 8, 0, 0, 255]);
+        both.read(&[7, 8, 9, 10], &mut back, true);
+        assert_eq!(back, [7, 8, 0, 255, 9, 10, 0, 255]);
+        let mut two = [0; 2];
+        red.convert(Order::Bgra, &back, &mut two);
+        assert_eq!(two, [0, 0], "blue first");
+        red.convert(Order::Rgba, &back, &mut two);
+        assert_eq!(two, [7, 9]);
+        both.convert(Order::Rgba, &back, &mut two);
+        assert_eq!(two, [7, 8]);
     }
 }

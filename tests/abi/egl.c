@@ -122,6 +122,10 @@ _Static_assert(SAME(__typeof__(&eglDestroyImage), EGLBoolean (*)(EGLDisplay dpy,
 	"eglDestroyImage");
 _Static_assert(SAME(__typeof__(&eglDestroyImageKHR), EGLBoolean (*)(EGLDisplay dpy, EGLImage image)),
 	"eglDestroyImageKHR");
+_Static_assert(SAME(__typeof__(&eglQueryDmaBufFormatsEXT), EGLBoolean (*)(EGLDisplay dpy, EGLint max_formats, EGLint *formats, EGLint *num_formats)),
+	"eglQueryDmaBufFormatsEXT");
+_Static_assert(SAME(__typeof__(&eglQueryDmaBufModifiersEXT), EGLBoolean (*)(EGLDisplay dpy, EGLint format, EGLint max_modifiers, EGLuint64KHR *modifiers, EGLBoolean *external_only, EGLint *num_modifiers)),
+	"eglQueryDmaBufModifiersEXT");
 
 _Static_assert(sizeof(EGLAttrib) == sizeof(intptr_t), "EGLAttrib");
 _Static_assert(sizeof(EGLBoolean) == sizeof(uint32_t), "EGLBoolean");
@@ -132,6 +136,7 @@ _Static_assert(sizeof(EGLNativeWindowType) == sizeof(size_t), "EGLNativeWindowTy
 _Static_assert(sizeof(EGLTime) == sizeof(uint64_t), "EGLTime");
 _Static_assert(sizeof(EGLenum) == sizeof(uint32_t), "EGLenum");
 _Static_assert(sizeof(EGLint) == sizeof(int32_t), "EGLint");
+_Static_assert(sizeof(EGLuint64KHR) == sizeof(uint64_t), "EGLuint64KHR");
 _Static_assert(sizeof(__eglMustCastToProperFunctionPointerType) == sizeof(size_t), "__eglMustCastToProperFunctionPointerType");
 
 #ifdef EGL_ALPHA_SIZE
@@ -224,6 +229,24 @@ _Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_PITCH_EXT) == 12916, "EGL_DMA_BUF_PL
 #ifdef EGL_DMA_BUF_PLANE1_FD_EXT
 _Static_assert((int64_t)(EGL_DMA_BUF_PLANE1_FD_EXT) == 12917, "EGL_DMA_BUF_PLANE1_FD_EXT");
 #endif
+#ifdef EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT) == 13381, "EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE2_PITCH_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE2_PITCH_EXT) == 12922, "EGL_DMA_BUF_PLANE2_PITCH_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE3_FD_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE3_FD_EXT) == 13376, "EGL_DMA_BUF_PLANE3_FD_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT) == 13386, "EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE3_OFFSET_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE3_OFFSET_EXT) == 13377, "EGL_DMA_BUF_PLANE3_OFFSET_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE3_PITCH_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE3_PITCH_EXT) == 13378, "EGL_DMA_BUF_PLANE3_PITCH_EXT");
+#endif
 #ifdef EGL_DONT_CARE
 _Static_assert((int64_t)(EGL_DONT_CARE) == -1, "EGL_DONT_CARE");
 #endif
@@ -259,6 +282,9 @@ _Static_assert((int64_t)(EGL_LINUX_DRM_FOURCC_EXT) == 12913, "EGL_LINUX_DRM_FOUR
 #endif
 #ifdef EGL_NATIVE_BUFFER_ANDROID
 _Static_assert((int64_t)(EGL_NATIVE_BUFFER_ANDROID) == 12608, "EGL_NATIVE_BUFFER_ANDROID");
+#endif
+#ifdef EGL_NATIVE_PIXMAP_KHR
+_Static_assert((int64_t)(EGL_NATIVE_PIXMAP_KHR) == 12464, "EGL_NATIVE_PIXMAP_KHR");
 #endif
 #ifdef EGL_NATIVE_VISUAL_ID
 _Static_assert((int64_t)(EGL_NATIVE_VISUAL_ID) == 12334, "EGL_NATIVE_VISUAL_ID");

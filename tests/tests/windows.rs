@@ -49,6 +49,14 @@ both_widths! {
         is_ok(&run, 35);
     }
 
+    fn buffers_are_images_in_every_format_and_for_every_texture(width: Width) {
+        let program = guest_program_of(width, "tests/guest/gles_imports.c", Link::Gles);
+        let package = width.package("libgbm1");
+        let program = program.display().to_string();
+        let (_, run) = shown(&["--pkg", &package, &program]);
+        is_ok(&run, 56);
+    }
+
     fn a_frame_buffer_device_is_a_window(width: Width) {
         let program = guest_program_of(width, "tests/guest/gles_windows.c", Link::Gles);
         let (picture, run) = shown(&[&program.display().to_string(), "fbdev"]);

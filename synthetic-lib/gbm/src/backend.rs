@@ -6,7 +6,7 @@ use crate::buffer::{Buffer, Layout};
 use crate::chain::{BUFFERS_MAX, Chain};
 use crate::device::Device as Driver;
 use crate::format::Format;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
@@ -89,17 +89,43 @@ impl Window {
     }
 }
 
-/// The live devices and surfaces, by address: what a program gives EGL may be anything.
-static LIVE: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
+/// What a program has of this back end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Device,
+    Bo,
+    Surface,
+}
 
-fn live<T>(work: impl FnOnce(&mut HashSet<usize>) -> T) -> T {
+/// What is alive, by address: what a program gives EGL may be anything.
+static LIVE: Mutex<Option<HashMap<usize, Kind>>> = Mutex::new(None);
+
+fn live<T>(work: impl FnOnce(&mut HashMap<usize, Kind>) -> T) -> T {
     let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
     work(live.get_or_insert_default())
 }
 
+/// Whether such an object is at an address.
+fn is_live(address: *const c_void, kind: Kind) -> bool {
+    live(|live| live.get(&(address as usize)) == Some(&kind))
+}
+
+/// The object at an address is alive until [`ends`]; null is none.
+fn begins<T>(object: *mut T, kind: Kind) -> *mut T {
+    if !object.is_null() {
+        live(|live| live.insert(object as usize, kind));
+    }
+    object
+}
+
+/// Its program uses it no more.
+fn ends<T>(object: *mut T) {
+    live(|live| live.remove(&(object as usize)));
+}
+
 /// Whether that is a device of this back end.
 pub fn is_device(device: *const c_void) -> bool {
-    live(|live| live.contains(&(device as usize)))
+    is_live(device, Kind::Device)
 }
 
 /// The open display driver behind a device of this back end.
@@ -114,12 +140,20 @@ pub fn device_of(device: *const c_void) -> Option<Arc<Driver>> {
 
 /// What EGL draws to, of a surface of this back end.
 pub fn surface_of(surface: *const c_void) -> Option<Arc<Window>> {
-    if !live(|live| live.contains(&(surface as usize))) {
+    if !is_live(surface, Kind::Surface) {
         return None;
     }
-    // SAFETY: as of devices; neither kind is ever taken for the other by its address, since
-    // a program gets them from different functions of libgbm.
+    // SAFETY: as of devices.
     Some(unsafe { (*surface.cast::<Surface>()).shared.clone() })
+}
+
+/// The buffer behind a `gbm_bo` of this back end.
+pub fn buffer_of(bo: *const c_void) -> Option<Arc<Buffer>> {
+    if !is_live(bo, Kind::Bo) {
+        return None;
+    }
+    // SAFETY: as of devices.
+    Some(unsafe { (*bo.cast::<Bo>()).buffer.clone() })
 }
 
 /// Sets `errno`, as libgbm's functions do.
@@ -179,11 +213,7 @@ unsafe extern "C" fn create_device(fd: c_int, version: u32) -> *mut abi::Device 
             driver,
         })
     });
-    let device = pointer(device);
-    if !device.is_null() {
-        live(|live| live.insert(device as usize));
-    }
-    device.cast()
+    begins(pointer(device), Kind::Device).cast()
 }
 
 fn functions(fd: c_int, version: u32) -> abi::Device {
@@ -219,7 +249,7 @@ fn functions(fd: c_int, version: u32) -> abi::Device {
 }
 
 unsafe extern "C" fn destroy(device: *mut abi::Device) {
-    live(|live| live.remove(&(device as usize)));
+    ends(device);
     // SAFETY: `create_device` made it; the program uses it no more.
     drop(unsafe { Box::from_raw(device.cast::<Device>()) });
 }
@@ -252,6 +282,11 @@ unsafe fn is_linear(modifiers: *const u64, count: c_uint) -> bool {
     // SAFETY: the caller's.
     let modifiers = unsafe { std::slice::from_raw_parts(modifiers, count as usize) };
     modifiers.iter().any(|&it| it == LINEAR || it == INVALID)
+}
+
+/// What libgbm gets for a buffer; null, with `errno`, for an error.
+fn handed_over(device: *mut abi::Device, buffer: io::Result<Arc<Buffer>>) -> *mut Bo {
+    begins(pointer(buffer.map(|buffer| bo(device, buffer))), Kind::Bo)
 }
 
 fn bo(device: *mut abi::Device, buffer: Arc<Buffer>) -> Box<Bo> {
@@ -298,9 +333,9 @@ unsafe extern "C" fn bo_create(
         let format = format.ok_or_else(|| refused(libc::EINVAL))?;
         // SAFETY: the same.
         let made = Buffer::create(unsafe { driver(device) }, (width, height), format)?;
-        Ok(bo(device, Arc::new(made)))
+        Ok(Arc::new(made))
     };
-    pointer(make()).cast()
+    handed_over(device, make()).cast()
 }
 
 /// What `gbm_bo_import` is given: a descriptor, and how the picture lies.
@@ -358,9 +393,9 @@ unsafe extern "C" fn bo_import(
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         // SAFETY: the caller's.
         let buffer = Buffer::import(unsafe { driver(device) }, fd, layout)?;
-        Ok(bo(device, Arc::new(buffer)))
+        Ok(Arc::new(buffer))
     };
-    pointer(make()).cast()
+    handed_over(device, make()).cast()
 }
 
 /// # Safety
@@ -474,6 +509,7 @@ unsafe extern "C" fn bo_get_modifier(_: *mut abi::Bo) -> u64 {
 }
 
 unsafe extern "C" fn bo_destroy(bo: *mut abi::Bo) {
+    ends(bo);
     // SAFETY: this back end made it, and the program uses it no more.
     drop(unsafe { Box::from_raw(bo.cast::<Bo>()) });
 }
@@ -515,9 +551,7 @@ unsafe extern "C" fn surface_create(
             bos: Mutex::default(),
         }),
     });
-    let surface = Box::into_raw(surface);
-    live(|live| live.insert(surface as usize));
-    surface.cast()
+    begins(Box::into_raw(surface), Kind::Surface).cast()
 }
 
 /// # Safety
@@ -538,8 +572,7 @@ unsafe extern "C" fn surface_lock_front_buffer(surface: *mut abi::Surface) -> *m
     if let Some(known) = &bos[front] {
         return known.0.cast();
     }
-    let made = window.buffer(front);
-    let made = pointer(made.map(|buffer| bo(device, buffer.clone())));
+    let made = handed_over(device, window.buffer(front).cloned());
     if !made.is_null() {
         bos[front] = Some(Handed(made));
     }
@@ -562,7 +595,7 @@ unsafe extern "C" fn surface_has_free_buffers(surface: *mut abi::Surface) -> c_i
 }
 
 unsafe extern "C" fn surface_destroy(surface: *mut abi::Surface) {
-    live(|live| live.remove(&(surface as usize)));
+    ends(surface);
     // SAFETY: `surface_create` made it, and the program uses it no more.
     let surface = unsafe { Box::from_raw(surface.cast::<Surface>()) };
     surface.shared.is_gone.store(true, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Handle};
 use crate::format::Format;
+use crate::virtio::{self, Made};
 use gil_guest::Import;
 use memmap2::{MmapMut, MmapOptions};
 use std::io;
@@ -16,6 +17,8 @@ pub const SIDE_MAX: u32 = 1 << 15;
 enum Origin {
     /// A dumb buffer, made here.
     Dumb,
+    /// A render node's, made here.
+    Rendered,
     /// Another's, by its dma-buf.
     Imported,
 }
@@ -36,12 +39,20 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Bytes of a row's pixels.
+    fn row(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.format.bits / 8)
+    }
+
     /// Bytes up to the last row's end.
     pub fn end(&self) -> u64 {
         let rows = u64::from(self.height.max(1)) - 1;
-        u64::from(self.offset)
-            + rows * u64::from(self.stride)
-            + u64::from(self.width) * u64::from(self.format.bits / 8)
+        u64::from(self.offset) + rows * u64::from(self.stride) + self.row()
+    }
+
+    /// Whether rows lie over each other.
+    pub fn overlaps(&self) -> bool {
+        self.height > 1 && u64::from(self.stride) < self.row()
     }
 }
 
@@ -78,10 +89,10 @@ impl Buffer {
         {
             return Err(invalid());
         }
-        let made = drm_ffi::mode::dumbbuffer::create(device.fd(), width, height, format.bits, 0)?;
+        let (origin, made) = memory(device.fd(), (width, height), format.bits)?;
         Ok(Self {
             handle: device.handle(|_| Ok(made.handle))?,
-            origin: Origin::Dumb,
+            origin,
             layout: Layout {
                 width,
                 height,
@@ -183,7 +194,7 @@ impl Buffer {
                 unsafe { options.offset(place.offset).map_mut(&fd) }
             }
             // SAFETY: the same.
-            Origin::Imported => unsafe { options.map_mut(&self.export()?) },
+            Origin::Rendered | Origin::Imported => unsafe { options.map_mut(&self.export()?) },
         }
     }
 
@@ -191,6 +202,38 @@ impl Buffer {
     pub fn unmap(&self) {
         *self.mapped.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// Memory for a picture. Of a driver that has pixels of 32 bits only, it is that of fewer
+/// pixels with as many bytes: a display does not show it, but it can be an image.
+fn memory(
+    device: BorrowedFd<'_>,
+    (width, height): (u32, u32),
+    bits: u32,
+) -> io::Result<(Origin, Made)> {
+    const WORD: u32 = 32;
+    let words = (width * bits).div_ceil(WORD);
+    let made = dumb(device, (width, height), bits);
+    let made = made.or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if bits < WORD => dumb(device, (words, height), WORD),
+        _ => Err(error),
+    });
+    match made {
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+            let made = virtio::create(device, words, height)?;
+            Ok((Origin::Rendered, made))
+        }
+        made => Ok((Origin::Dumb, made?)),
+    }
+}
+
+fn dumb(device: BorrowedFd<'_>, (width, height): (u32, u32), bits: u32) -> io::Result<Made> {
+    let made = drm_ffi::mode::dumbbuffer::create(device, width, height, bits, 0)?;
+    Ok(Made {
+        handle: made.handle,
+        pitch: made.pitch,
+        size: made.size,
+    })
 }
 
 /// Bytes of a dma-buf.

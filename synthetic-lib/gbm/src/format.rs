@@ -30,10 +30,14 @@ pub const DRAWN: [Format; 5] = [
     format(DrmFourcc::Rgb565, 16, [5, 6, 5, 0]),
 ];
 
-/// Formats that only programs fill: cursors, planes of video, masks.
-const OTHERS: [Format; 4] = [
+/// Formats of images beside those: planes of video, masks.
+const CHANNELS: [Format; 2] = [
     format(DrmFourcc::R8, 8, [8, 0, 0, 0]),
     format(DrmFourcc::Gr88, 16, [8, 8, 0, 0]),
+];
+
+/// Formats that only programs fill.
+const OTHERS: [Format; 2] = [
     format(DrmFourcc::Xrgb2101010, 32, [10, 10, 10, 0]),
     format(DrmFourcc::Argb2101010, 32, [10, 10, 10, 2]),
 ];
@@ -46,8 +50,18 @@ impl Format {
             1 => DrmFourcc::Argb8888 as u32,
             code => code,
         };
-        let mut all = DRAWN.iter().chain(&OTHERS);
-        all.find(|format| format.code == code).copied()
+        let mut all = Self::images().chain(OTHERS);
+        all.find(|format| format.code == code)
+    }
+
+    /// The formats that EGL's images may have.
+    pub fn images() -> impl Iterator<Item = Self> {
+        DRAWN.into_iter().chain(CHANNELS)
+    }
+
+    /// Whether EGL's images may have it.
+    pub fn is_image(self) -> bool {
+        Self::images().any(|format| format == self)
     }
 
     /// Whether EGL draws to it.
@@ -72,6 +86,9 @@ mod tests {
         assert_eq!(Format::of(1), Format::of(0x3432_5241), "AR24");
         assert_eq!(Format::of(0x3631_4752).map(|it| it.bits), Some(16), "RG16");
         assert_eq!(Format::of(2), None);
-        assert!(!Format::of(DrmFourcc::R8 as u32).unwrap().is_drawn());
+        let mask = Format::of(DrmFourcc::R8 as u32).unwrap();
+        assert!(!mask.is_drawn() && mask.is_image());
+        let deep = Format::of(DrmFourcc::Xrgb2101010 as u32).unwrap();
+        assert!(!deep.is_image());
     }
 }

@@ -2,7 +2,7 @@
 //! of them that EGL draws to. A program calls Mesa's `libgbm.so.1`, which opens the
 //! back end by the name of the kernel's display driver.
 //!
-//! Buffers are the display driver's dumb buffers: linear, in the guest's RAM. What is
+//! Buffers are the display driver's dumb buffers, or a render node's: linear, in the guest's RAM. What is
 //! drawn comes from the board into that memory, by the number that gil's driver gives
 //! the buffer ([`Buffer::import`]).
 //!
@@ -13,6 +13,7 @@
 //! | [`device`] | the display driver, and its numbers of buffers |
 //! | [`chain`] | the buffers of a window: which is shown, which may be drawn to |
 //! | [`format`](mod@format) | pixel formats |
+//! | `virtio` | buffers by a render node |
 //! | `backend` | what libgbm calls |
 
 pub mod abi;
@@ -21,7 +22,8 @@ pub mod buffer;
 pub mod chain;
 pub mod device;
 pub mod format;
+mod virtio;
 
-pub use backend::{Window, device_of, is_device, surface_of};
+pub use backend::{Window, buffer_of, device_of, is_device, surface_of};
 pub use buffer::Buffer;
 pub use chain::Chain;

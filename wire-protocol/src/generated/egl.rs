@@ -192,6 +192,10 @@ pub const EGL_CREATE_IMAGE_KHR: Op = Op::new(API, 81);
 pub const EGL_DESTROY_IMAGE: Op = Op::new(API, 82);
 /// `eglDestroyImageKHR`.
 pub const EGL_DESTROY_IMAGE_KHR: Op = Op::new(API, 83);
+/// `eglQueryDmaBufFormatsEXT`.
+pub const EGL_QUERY_DMA_BUF_FORMATS_EXT: Op = Op::new(API, 84);
+/// `eglQueryDmaBufModifiersEXT`.
+pub const EGL_QUERY_DMA_BUF_MODIFIERS_EXT: Op = Op::new(API, 85);
 /// `gilDestroyContext`.
 pub const GIL_DESTROY_CONTEXT: Op = Op::new(API, 1001);
 /// `gilDestroySurface`.
@@ -496,6 +500,16 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 83,
         name: "eglDestroyImageKHR",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 84,
+        name: "eglQueryDmaBufFormatsEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 85,
+        name: "eglQueryDmaBufModifiersEXT",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 1001,

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 56] = [
+static EXPORTS: [Export; 58] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -181,6 +181,14 @@ static EXPORTS: [Export; 56] = [
     Export {
         name: c"eglQueryContext",
         address: eglQueryContext as *const c_void,
+    },
+    Export {
+        name: c"eglQueryDmaBufFormatsEXT",
+        address: eglQueryDmaBufFormatsEXT as *const c_void,
+    },
+    Export {
+        name: c"eglQueryDmaBufModifiersEXT",
+        address: eglQueryDmaBufModifiersEXT as *const c_void,
     },
     Export {
         name: c"eglQueryString",

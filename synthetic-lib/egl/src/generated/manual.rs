@@ -485,6 +485,32 @@ pub trait Manual {
     /// # Safety
     /// As EGL says of the caller.
     unsafe fn eglDestroyImageKHR(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean;
+
+    /// `eglQueryDmaBufFormatsEXT`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglQueryDmaBufFormatsEXT(
+        entry: u64,
+        dpy: EGLDisplay,
+        max_formats: EGLint,
+        formats: *mut EGLint,
+        num_formats: *mut EGLint,
+    ) -> EGLBoolean;
+
+    /// `eglQueryDmaBufModifiersEXT`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglQueryDmaBufModifiersEXT(
+        entry: u64,
+        dpy: EGLDisplay,
+        format: EGLint,
+        max_modifiers: EGLint,
+        modifiers: *mut EGLuint64KHR,
+        external_only: *mut EGLBoolean,
+        num_modifiers: *mut EGLint,
+    ) -> EGLBoolean;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -963,3 +963,49 @@ pub unsafe extern "C" fn eglDestroyImageKHR(dpy: EGLDisplay, image: EGLImage) ->
     // SAFETY: the caller's.
     unsafe { Guest::eglDestroyImageKHR(entry, dpy, image) }
 }
+
+/// `eglQueryDmaBufFormatsEXT`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglQueryDmaBufFormatsEXT")]
+pub unsafe extern "C" fn eglQueryDmaBufFormatsEXT(
+    dpy: EGLDisplay,
+    max_formats: EGLint,
+    formats: *mut EGLint,
+    num_formats: *mut EGLint,
+) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 84));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglQueryDmaBufFormatsEXT(entry, dpy, max_formats, formats, num_formats) }
+}
+
+/// `eglQueryDmaBufModifiersEXT`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglQueryDmaBufModifiersEXT")]
+pub unsafe extern "C" fn eglQueryDmaBufModifiersEXT(
+    dpy: EGLDisplay,
+    format: EGLint,
+    max_modifiers: EGLint,
+    modifiers: *mut EGLuint64KHR,
+    external_only: *mut EGLBoolean,
+    num_modifiers: *mut EGLint,
+) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 85));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::eglQueryDmaBufModifiersEXT(
+            entry,
+            dpy,
+            format,
+            max_modifiers,
+            modifiers,
+            external_only,
+            num_modifiers,
+        )
+    }
+}

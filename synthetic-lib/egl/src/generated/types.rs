@@ -21,6 +21,7 @@ pub type EGLNativeWindowType = usize;
 pub type EGLTime = u64;
 pub type EGLenum = u32;
 pub type EGLint = i32;
+pub type EGLuint64KHR = u64;
 pub type __eglMustCastToProperFunctionPointerType = usize;
 
 /// What a `EGLConfig` points to.
@@ -109,6 +110,12 @@ pub const EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT: EGLint = 0x3443;
 pub const EGL_DMA_BUF_PLANE0_OFFSET_EXT: EGLint = 0x3273;
 pub const EGL_DMA_BUF_PLANE0_PITCH_EXT: EGLint = 0x3274;
 pub const EGL_DMA_BUF_PLANE1_FD_EXT: EGLint = 0x3275;
+pub const EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT: EGLint = 0x3445;
+pub const EGL_DMA_BUF_PLANE2_PITCH_EXT: EGLint = 0x327a;
+pub const EGL_DMA_BUF_PLANE3_FD_EXT: EGLint = 0x3440;
+pub const EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT: EGLint = 0x344a;
+pub const EGL_DMA_BUF_PLANE3_OFFSET_EXT: EGLint = 0x3441;
+pub const EGL_DMA_BUF_PLANE3_PITCH_EXT: EGLint = 0x3442;
 pub const EGL_DONT_CARE: EGLint = -1;
 pub const EGL_DRAW: EGLint = 0x3059;
 pub const EGL_EXTENSIONS: EGLint = 0x3055;
@@ -121,6 +128,7 @@ pub const EGL_IMAGE_PRESERVED: EGLint = 0x30d2;
 pub const EGL_LINUX_DMA_BUF_EXT: EGLenum = 0x3270;
 pub const EGL_LINUX_DRM_FOURCC_EXT: EGLint = 0x3271;
 pub const EGL_NATIVE_BUFFER_ANDROID: EGLenum = 0x3140;
+pub const EGL_NATIVE_PIXMAP_KHR: EGLenum = 0x30b0;
 pub const EGL_NATIVE_VISUAL_ID: EGLint = 0x302e;
 pub const EGL_NONE: EGLint = 0x3038;
 pub const EGL_NOT_INITIALIZED: EGLint = 0x3001;
@@ -323,3 +331,15 @@ pub type eglCreateImageKHR_fn = unsafe extern "C" fn(
 pub type eglDestroyImage_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;
 /// `eglDestroyImageKHR`.
 pub type eglDestroyImageKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;
+/// `eglQueryDmaBufFormatsEXT`.
+pub type eglQueryDmaBufFormatsEXT_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLint, *mut EGLint, *mut EGLint) -> EGLBoolean;
+/// `eglQueryDmaBufModifiersEXT`.
+pub type eglQueryDmaBufModifiersEXT_fn = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLint,
+    EGLint,
+    *mut EGLuint64KHR,
+    *mut EGLBoolean,
+    *mut EGLint,
+) -> EGLBoolean;

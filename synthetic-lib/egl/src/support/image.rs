@@ -2,13 +2,12 @@
 //! the board has a texture; what the CPU drew is sent to it, and what the GPU drew comes
 //! back, as far as it changed.
 
-use super::android;
 use super::details::Details;
-use super::window;
+use super::platform::Platform;
+use super::{android, display, dma_buf, window};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_gbm::buffer::Layout;
-use gil_gbm::format::Format;
 use gil_gles_common::windows::{band_rows, bands};
 use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
@@ -16,23 +15,21 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl::{self as wire, Kind};
 use gil_wire::rows::Rows;
+use std::ffi::c_void;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A buffer of the guest's.
 #[derive(Debug)]
 pub struct Image {
-    import: Import,
+    import: Arc<Import>,
     layout: Layout,
     /// The board's number of the frame that the buffer has; 0: none.
     frame: Mutex<u32>,
     /// The number by which the host compares the buffer with what the board has.
     mirror: Mutex<Handle>,
 }
-
-/// The modifiers of buffers whose rows lie one behind the other: said so, or not at all.
-const LINEAR: [u64; 2] = [0, 0x00ff_ffff_ffff_ffff];
 
 /// `eglCreateImage`.
 ///
@@ -51,6 +48,10 @@ pub fn create(
             (None, 0) => of_buffer(entry, dpy, attributes),
             _ => Err(EGL_BAD_PARAMETER),
         },
+        EGL_NATIVE_PIXMAP_KHR => match (display::platform(dpy), context) {
+            (Platform::Gbm, None) => of_pixmap(entry, dpy, buffer, attributes),
+            _ => Err(EGL_BAD_PARAMETER),
+        },
         EGL_NATIVE_BUFFER_ANDROID => match context {
             None => of_android(entry, dpy, buffer),
             Some(_) => Err(EGL_BAD_CONTEXT),
@@ -63,47 +64,8 @@ pub fn create(
     }
 }
 
-/// What `EGL_EXT_image_dma_buf_import` asks for: the descriptor, and how the picture lies.
-///
-/// # Errors
-/// As that extension says.
-fn described(attributes: &[(EGLint, EGLint)]) -> CallResult<(EGLint, Layout)> {
-    let find = |wanted| {
-        attributes
-            .iter()
-            .find(|(name, _)| *name == wanted)
-            .map(|it| it.1)
-    };
-    let need = |wanted| find(wanted).ok_or(EGL_BAD_PARAMETER);
-    let side = |name| u32::try_from(need(name)?).map_err(|_| EGL_BAD_PARAMETER);
-    let word = |name| Ok::<_, EGLint>(need(name)?.cast_unsigned());
-    let layout = Layout {
-        width: side(EGL_WIDTH)?,
-        height: side(EGL_HEIGHT)?,
-        format: Format::of(word(EGL_LINUX_DRM_FOURCC_EXT)?)
-            .filter(|format| format.is_drawn())
-            .ok_or(EGL_BAD_MATCH)?,
-        stride: word(EGL_DMA_BUF_PLANE0_PITCH_EXT)?,
-        offset: word(EGL_DMA_BUF_PLANE0_OFFSET_EXT)?,
-    };
-    let half = |name| find(name).map(|half| u64::from(half.cast_unsigned()));
-    let modifier = half(EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT)
-        .zip(half(EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT))
-        .map(|(low, high)| high << 32 | low);
-    if modifier.is_some_and(|modifier| !LINEAR.contains(&modifier)) {
-        return Err(EGL_BAD_MATCH);
-    }
-    if find(EGL_DMA_BUF_PLANE1_FD_EXT).is_some() {
-        return Err(EGL_BAD_ATTRIBUTE);
-    }
-    if layout.width == 0 || layout.height == 0 {
-        return Err(EGL_BAD_PARAMETER);
-    }
-    Ok((need(EGL_DMA_BUF_PLANE0_FD_EXT)?, layout))
-}
-
 fn of_buffer(entry: u64, dpy: &Object, attributes: &[(EGLint, EGLint)]) -> CallResult<EGLImage> {
-    let (fd, layout) = described(attributes)?;
+    let (fd, layout) = dma_buf::described(attributes)?;
     if fd < 0 {
         return Err(EGL_BAD_ALLOC);
     }
@@ -113,7 +75,23 @@ fn of_buffer(entry: u64, dpy: &Object, attributes: &[(EGLint, EGLint)]) -> CallR
     if layout.end() > import.len() {
         return Err(EGL_BAD_ACCESS);
     }
-    make(entry, dpy, import, layout)
+    make(entry, dpy, Arc::new(import), layout)
+}
+
+/// `EGL_KHR_image_pixmap`, of which libgbm's pixmaps are its `gbm_bo`s.
+fn of_pixmap(
+    entry: u64,
+    dpy: &Object,
+    bo: EGLClientBuffer,
+    attributes: &[(EGLint, EGLint)],
+) -> CallResult<EGLImage> {
+    let is_known = |(name, _): &(EGLint, EGLint)| *name == EGL_IMAGE_PRESERVED;
+    let buffer = gil_gbm::buffer_of(bo as *const c_void);
+    let buffer = buffer.filter(|buffer| buffer.layout.format.is_image());
+    let buffer = buffer.filter(|_| attributes.iter().all(is_known));
+    let buffer = buffer.ok_or(EGL_BAD_PARAMETER)?;
+    let import = buffer.import_once().map_err(|_| EGL_BAD_ALLOC)?;
+    make(entry, dpy, import.clone(), buffer.layout)
 }
 
 /// `EGL_ANDROID_image_native_buffer`.
@@ -122,11 +100,11 @@ fn of_android(entry: u64, dpy: &Object, buffer: EGLClientBuffer) -> CallResult<E
     let found = unsafe { android::buffer::find(buffer) };
     let found = found.and_then(|found| Ok((found.import()?, found.layout)));
     let (import, layout) = found.map_err(|refusal| refusal.noted(EGL_BAD_PARAMETER))?;
-    make(entry, dpy, import, layout)
+    make(entry, dpy, Arc::new(import), layout)
 }
 
 /// An image of memory that has been checked.
-fn make(entry: u64, dpy: &Object, import: Import, layout: Layout) -> CallResult<EGLImage> {
+fn make(entry: u64, dpy: &Object, import: Arc<Import>, layout: Layout) -> CallResult<EGLImage> {
     let request = Request::new(wire::GIL_MAKE_IMAGE, Class::Sync, entry);
     let image = gil_guest::new_number();
     let args = wire::GilMakeImageArgs {
@@ -255,48 +233,5 @@ impl Image {
             Ok(reply.frame)
         })?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const XRGB: EGLint = 0x3432_5258;
-
-    fn list(changes: &[(EGLint, EGLint)]) -> Vec<(EGLint, EGLint)> {
-        let mut list = vec![
-            (EGL_WIDTH, 64),
-            (EGL_HEIGHT, 32),
-            (EGL_LINUX_DRM_FOURCC_EXT, XRGB),
-            (EGL_DMA_BUF_PLANE0_FD_EXT, 5),
-            (EGL_DMA_BUF_PLANE0_OFFSET_EXT, 0),
-            (EGL_DMA_BUF_PLANE0_PITCH_EXT, 256),
-        ];
-        for &(name, value) in changes {
-            list.retain(|(known, _)| *known != name);
-            list.push((name, value));
-        }
-        list
-    }
-
-    #[test]
-    fn a_buffer_is_described_as_the_extension_says() {
-        let (fd, layout) = described(&list(&[])).unwrap();
-        assert_eq!((fd, layout.stride, layout.end()), (5, 256, 31 * 256 + 256));
-        for (change, code) in [
-            ((EGL_WIDTH, 0), EGL_BAD_PARAMETER),
-            ((EGL_HEIGHT, -1), EGL_BAD_PARAMETER),
-            ((EGL_LINUX_DRM_FOURCC_EXT, 7), EGL_BAD_MATCH),
-            ((EGL_DMA_BUF_PLANE1_FD_EXT, 6), EGL_BAD_ATTRIBUTE),
-        ] {
-            assert_eq!(described(&list(&[change])).err(), Some(code), "{change:x?}");
-        }
-        assert_eq!(described(&list(&[])[1..]).err(), Some(EGL_BAD_PARAMETER));
-        let tiled = [
-            (EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT, 1),
-            (EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT, 0x0100_0000),
-        ];
-        assert_eq!(described(&list(&tiled)).err(), Some(EGL_BAD_MATCH));
     }
 }

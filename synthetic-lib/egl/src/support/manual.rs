@@ -2,7 +2,8 @@
 
 use super::platform::{self, Platform};
 use super::{
-    configs, current, display, error, image, present, procedures, strings, syncs, window, work,
+    configs, current, display, dma_buf, error, image, present, procedures, strings, syncs, window,
+    work,
 };
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
@@ -75,27 +76,31 @@ fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr
         }
         EGL_EXTENSIONS => {
             let board = text(entry, &dpy, name)?;
-            Ok(strings::keep(&extensions(&board)))
+            Ok(strings::keep(&extensions(&board, display::platform(&dpy))))
         }
         _ => Err(EGL_BAD_PARAMETER),
     }
 }
 
 /// What programs see of the extensions of the board's display: the guest's buffers are
-/// images where textures can be.
-fn extensions(board: &[u8]) -> Vec<u8> {
+/// images where textures can be, and libgbm's are native pixmaps of its displays.
+fn extensions(board: &[u8], platform: &Platform) -> Vec<u8> {
     let mut known = strings::among(board, EXTENSIONS);
     if strings::has(&known, "EGL_KHR_fence_sync") {
         known.extend_from_slice(b" EGL_ANDROID_native_fence_sync");
     }
     if strings::has(&known, "EGL_KHR_gl_texture_2D_image") {
         known.extend_from_slice(BUFFERS.as_bytes());
+        if let Platform::Gbm = platform {
+            known.extend_from_slice(b" EGL_KHR_image_pixmap");
+        }
     }
     known
 }
 
 /// The extensions of images of the guest's buffers.
 const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import \
+     EGL_EXT_image_dma_buf_import_modifiers \
      EGL_ANDROID_image_native_buffer EGL_EXT_buffer_age";
 
 /// Makes nothing, as there is no such native object.
@@ -458,6 +463,46 @@ impl Manual for Guest {
         unsafe { Self::eglDestroyImage(entry, dpy, image) }
     }
 
+    unsafe fn eglQueryDmaBufFormatsEXT(
+        _: u64,
+        dpy: EGLDisplay,
+        max_formats: EGLint,
+        formats: *mut EGLint,
+        num_formats: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            let found = dma_buf::formats();
+            // SAFETY: the caller's.
+            unsafe { hand_over(&found, max_formats, formats, num_formats) }
+        })
+    }
+
+    unsafe fn eglQueryDmaBufModifiersEXT(
+        _: u64,
+        dpy: EGLDisplay,
+        format: EGLint,
+        max_modifiers: EGLint,
+        modifiers: *mut EGLuint64KHR,
+        external_only: *mut EGLBoolean,
+        num_modifiers: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            if !dma_buf::is_format(format) {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            // SAFETY: the caller's.
+            unsafe {
+                hand_over(&[dma_buf::LINEAR], max_modifiers, modifiers, num_modifiers)?;
+                if max_modifiers > 0 {
+                    data::write(external_only, EGL_FALSE);
+                }
+            }
+            Ok(())
+        })
+    }
+
     unsafe fn eglCreatePixmapSurface(
         _: u64,
         dpy: EGLDisplay,
@@ -658,6 +703,37 @@ impl Manual for Guest {
             Err(EGL_BAD_NATIVE_PIXMAP)
         })
     }
+}
+
+/// Writes what was found as far as there is room, and how many; without room, how many there
+/// are.
+///
+/// # Errors
+/// `EGL_BAD_PARAMETER` for room that is none.
+///
+/// # Safety
+/// `number` and `place`, if they are not null, have room for a number and for `room` values.
+unsafe fn hand_over<T: Copy>(
+    found: &[T],
+    room: EGLint,
+    place: *mut T,
+    number: *mut EGLint,
+) -> CallResult<()> {
+    let room = usize::try_from(room).map_err(|_| EGL_BAD_PARAMETER)?;
+    if number.is_null() || (room > 0 && place.is_null()) {
+        return Err(EGL_BAD_PARAMETER);
+    }
+    let count = if room == 0 {
+        found.len()
+    } else {
+        room.min(found.len())
+    };
+    // SAFETY: the caller's; the two are not the same memory.
+    unsafe {
+        ptr::copy_nonoverlapping(found.as_ptr(), place, count.min(room));
+        number.write(EGLint::try_from(count).unwrap_or(EGLint::MAX));
+    }
+    Ok(())
 }
 
 /// Makes an image.

@@ -10,6 +10,7 @@
 //! | [`platform`] | what has windows |
 //! | [`configs`] | configurations: the board's, as the platform's windows have them |
 //! | [`image`] | images of buffers and of objects |
+//! | [`dma_buf`] | how programs describe buffers, and in which formats |
 //! | [`native`] | the windows of each platform |
 //! | [`window`] | surfaces, and windows among them |
 //! | [`present`] | a window's pictures |
@@ -27,6 +28,7 @@ pub mod configs;
 pub mod current;
 pub mod details;
 pub mod display;
+pub mod dma_buf;
 pub mod error;
 pub mod glvnd;
 pub mod image;
