@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Debian's weston on the guest's display, with a client that draws by EGL and one that draws
-# by itself; they are there still when this ends.
+# Debian's weston on the guest's display, with the clients that are its arguments; without any,
+# one that draws by EGL and one that draws by itself. They are there still when this ends.
+[ $# -gt 0 ] || set -- weston-simple-egl weston-simple-shm
 export XDG_RUNTIME_DIR=/tmp/weston WAYLAND_DISPLAY=wayland-gil
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 # Before weston 11, it takes a terminal by itself.
@@ -19,6 +20,7 @@ if ! [ -S "$XDG_RUNTIME_DIR/$WAYLAND_DISPLAY" ]; then
 	exit 1
 fi
 grep -m 1 'GL renderer' "$XDG_RUNTIME_DIR"/log
-weston-simple-egl &
-weston-simple-shm &
+for client; do
+	$client &
+done
 sleep 3

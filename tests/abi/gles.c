@@ -1170,6 +1170,8 @@ _Static_assert(SAME(__typeof__(&glEGLImageTargetTexture2DOES), void (*)(GLenum t
 	"glEGLImageTargetTexture2DOES");
 _Static_assert(SAME(__typeof__(&glEGLImageTargetRenderbufferStorageOES), void (*)(GLenum target, GLeglImageOES image)),
 	"glEGLImageTargetRenderbufferStorageOES");
+_Static_assert(SAME(__typeof__(&glEGLImageTargetTexStorageEXT), void (*)(GLenum target, GLeglImageOES image, const GLint *attrib_list)),
+	"glEGLImageTargetTexStorageEXT");
 _Static_assert(SAME(__typeof__(&glBlendEquationSeparateOES), void (*)(GLenum modeRGB, GLenum modeAlpha)),
 	"glBlendEquationSeparateOES");
 _Static_assert(SAME(__typeof__(&glBlendFuncSeparateOES), void (*)(GLenum srcRGB, GLenum dstRGB, GLenum srcAlpha, GLenum dstAlpha)),

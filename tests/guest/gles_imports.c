@@ -56,6 +56,7 @@ static PFNEGLDESTROYIMAGEKHRPROC destroy_image;
 static PFNEGLQUERYDMABUFFORMATSEXTPROC query_formats;
 static PFNEGLQUERYDMABUFMODIFIERSEXTPROC query_modifiers;
 static PFNGLEGLIMAGETARGETTEXTURE2DOESPROC image_target;
+static PFNGLEGLIMAGETARGETTEXSTORAGEEXTPROC image_storage;
 
 static int load(void)
 {
@@ -82,6 +83,7 @@ static int load(void)
 	NAMED(query_formats, "eglQueryDmaBufFormatsEXT");
 	NAMED(query_modifiers, "eglQueryDmaBufModifiersEXT");
 	NAMED(image_target, "glEGLImageTargetTexture2DOES");
+	NAMED(image_storage, "glEGLImageTargetTexStorageEXT");
 	return create_image && destroy_image && query_formats && query_modifiers && image_target;
 }
 
@@ -385,7 +387,7 @@ static void mistakes(EGLDisplay display, struct gbm_device *device)
 	gbm.bo_destroy(bo);
 }
 
-/* ---- textures that only shaders read ---- */
+/* ---- textures that only shaders read, and textures that keep their image ---- */
 
 static GLuint shader(GLenum kind, const char *text)
 {
@@ -469,6 +471,35 @@ static void external(EGLDisplay display, struct gbm_device *device)
 	gbm.bo_destroy(bo);
 }
 
+static void storage(EGLDisplay display, struct gbm_device *device)
+{
+	static const GLint none[] = { GL_NONE }, some[] = { 1, 2, GL_NONE };
+	struct gbm_bo *bo = gbm.bo_create(device, WIDTH, HEIGHT, XRGB8888, USE_RENDERING);
+	EGLImageKHR image = of_bo(display, bo);
+	GLuint names[2];
+
+	says(strstr((const char *)glGetString(GL_EXTENSIONS), "GL_EXT_EGL_image_storage") &&
+		     image_storage,
+	     "images are named as storage");
+	if (!image_storage)
+		return;
+	target_of(NULL, names);
+	image_storage(GL_TEXTURE_2D, image, some);
+	says(glGetError() == GL_INVALID_VALUE, "attributes of storage are refused");
+	plot(bo, 1, 2, 0x13579b);
+	image_storage(GL_TEXTURE_2D, image, none);
+	says(reads(1, 2, 0x13, 0x57, 0x9b, 0xff), "a texture's storage is a buffer");
+	fill(0x2468ac);
+	glFinish();
+	says(pixel(bo, 1, 2) == 0x2468ac, "what the GPU draws there is in the buffer");
+	glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 1, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+	says(glGetError() == GL_INVALID_OPERATION, "it stays as it is");
+	destroy_image(display, image);
+	drop(names);
+	says(glGetError() == GL_NO_ERROR, "storage leaves no error");
+	gbm.bo_destroy(bo);
+}
+
 /* A client that draws to images has no surface, and a fence for each. */
 static void fences(EGLDisplay display)
 {
@@ -529,6 +560,7 @@ int main(void)
 		one_format(display, device, &formats[n]);
 	mistakes(display, device);
 	external(display, device);
+	storage(display, device);
 	render_node(display);
 	fences(display);
 	eglMakeCurrent(display, NULL, NULL, NULL);

@@ -54,7 +54,7 @@ both_widths! {
         let package = width.package("libgbm1");
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
-        is_ok(&run, 56);
+        is_ok(&run, 62);
     }
 
     fn a_frame_buffer_device_is_a_window(width: Width) {
@@ -91,7 +91,7 @@ both_widths! {
 const REQUESTS_MAX: f64 = 12.0;
 
 /// Debian's kmscube, as it is, with these arguments, drawn by the board.
-fn is_a_cube(args: &[&str]) {
+fn cube(args: &[&str]) -> Picture {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("screen.png");
     let options = [
@@ -119,7 +119,12 @@ fn is_a_cube(args: &[&str]) {
         let each = frames("forwards") / frames("count");
         assert!(each <= REQUESTS_MAX, "{each} requests a frame");
     }
-    is_kmscubes(&Picture::read(&out));
+    Picture::read(&out)
+}
+
+/// The same; its cube is coloured by its corners' places.
+fn is_a_cube(args: &[&str]) {
+    is_kmscubes(&cube(args));
 }
 
 #[test]
@@ -137,6 +142,25 @@ fn kmscube_and_the_display_wait_for_each_others_fences() {
 #[test]
 fn kmscube_draws_to_imported_buffers() {
     is_a_cube(&["--surfaceless"]);
+}
+
+/// Its sides have test pictures, which the CPU draws to buffers: one of colours, and two of
+/// brightness and of hue (`R8`, `GR88`).
+#[test]
+fn kmscube_has_imported_pictures_on_its_sides() {
+    for mode in ["rgba", "nv12-2img"] {
+        let picture = cube(&["-M", mode]);
+        let is_as = |shade: u8, is_strong| if is_strong { shade > 100 } else { shade < 40 };
+        for bar in [
+            [true, false, false],
+            [false, false, true],
+            [false, true, true],
+        ] {
+            let (count, _) =
+                picture.find(|shades| (0..3).all(|which| is_as(shades[which], bar[which])));
+            assert!(count > 5000, "{mode}: {count} of {bar:?}");
+        }
+    }
 }
 
 /// Of Debian's eglinfo: the platforms, each with what it says of EGL.
@@ -161,7 +185,7 @@ fn eglinfo_lists_what_the_board_has() {
 
 /// A script of the examples in a guest with a display and these packages; what it shows in the
 /// end, and what it printed.
-fn scripted(script: &str, packages: &[&str]) -> (Picture, Finished) {
+fn scripted(script: &str, packages: &[&str], args: &[&str]) -> (Picture, Finished) {
     let file = format!(
         "{}/../examples/desktops/{script}:/root/",
         env!("CARGO_MANIFEST_DIR")
@@ -169,14 +193,15 @@ fn scripted(script: &str, packages: &[&str]) -> (Picture, Finished) {
     let place = format!("/root/{script}");
     let packages = packages.iter().flat_map(|package| ["--pkg", package]);
     let end = ["--file", &file, "--", "sh", &place];
-    shown(&packages.chain(end).collect::<Vec<_>>())
+    let all = packages.chain(end).chain(args.iter().copied());
+    shown(&all.collect::<Vec<_>>())
 }
 
 /// The panel of its shell, a triangle of EGL's in a window that shines through, and the rings
 /// that the other client draws.
 #[test]
 fn weston_composes_what_its_clients_draw() {
-    let (picture, run) = scripted("weston.sh", &["weston"]);
+    let (picture, run) = scripted("weston.sh", &["weston"], &[]);
     assert!(run.stdout.contains("GL renderer: "), "{run:#?}");
     let is_dark = |[red, green, blue]: [u8; 3]| red.max(green).max(blue) < 80;
     assert!(is_dark(picture.at(640, 8)) && !is_dark(picture.at(2, 798)));
@@ -201,6 +226,41 @@ fn weston_composes_what_its_clients_draw() {
     assert_eq!(drawn.len(), 2, "the compositor and its client: {drawn:#?}");
 }
 
+/// A client that draws to buffers of a render node, and hands them over with a fence each: a
+/// square of 128 by 128 pixels, whose corners are red, green, blue and yellow, on black.
+#[test]
+fn weston_shows_buffers_that_a_client_drew_to() {
+    let client = "weston-simple-dmabuf-egl";
+    let (picture, run) = scripted("weston.sh", &["weston"], &[client]);
+    assert!(!run.stderr.contains("explicit sync"), "{run:#?}");
+    let corners = [[255, 0, 0], [0, 255, 0], [255, 255, 0], [0, 0, 255]];
+    let places = corners.map(|corner: [u8; 3]| {
+        let (count, [x, y, ..]) = picture.find(|shades| {
+            let mut pairs = shades.iter().zip(corner);
+            pairs.all(|(shade, full)| shade.abs_diff(full) < 16)
+        });
+        assert!(count > 0, "{corner:?}: {run:#?}");
+        (x, y)
+    });
+    let [red, green, yellow, blue] = places;
+    let sides = [
+        red.1 - green.1,
+        yellow.0 - green.0,
+        blue.0 - red.0,
+        blue.1 - yellow.1,
+    ];
+    assert!(
+        sides.iter().all(|side| (110..129).contains(side)),
+        "{places:?}"
+    );
+    let (black, _) = picture.find(|shades| shades == [0; 3]);
+    let around = 256 * 256 - 128 * 128;
+    assert!(
+        (around..around + 1000).contains(&black),
+        "{black} are black"
+    );
+}
+
 /// Three gears, in a window of 600 by 400 pixels: those of the first window, 300 by 300, fill
 /// fewer columns.
 #[test]
@@ -208,6 +268,7 @@ fn an_x_server_shows_what_a_client_draws() {
     let (picture, run) = scripted(
         "xorg.sh",
         &["xserver-xorg-core", "mesa-utils-extra", "xdotool"],
+        &[],
     );
     assert!(run.stdout.contains("GL_RENDERER: "), "es2_info: {run:#?}");
     assert!(

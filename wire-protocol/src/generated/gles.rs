@@ -1214,6 +1214,8 @@ pub const GL_GET_FLOATI_V_OES: Op = Op::new(API, 2133);
 pub const GL_EGL_IMAGE_TARGET_TEXTURE2DOES: Op = Op::new(API, 2140);
 /// `glEGLImageTargetRenderbufferStorageOES`.
 pub const GL_EGL_IMAGE_TARGET_RENDERBUFFER_STORAGE_OES: Op = Op::new(API, 2141);
+/// `glEGLImageTargetTexStorageEXT`.
+pub const GL_EGL_IMAGE_TARGET_TEX_STORAGE_EXT: Op = Op::new(API, 2142);
 /// `glBlendEquationSeparateOES`.
 pub const GL_BLEND_EQUATION_SEPARATE_OES: Op = Op::new(API, 2200);
 /// `glBlendFuncSeparateOES`.
@@ -4293,6 +4295,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 2141,
         name: "glEGLImageTargetRenderbufferStorageOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2142,
+        name: "glEGLImageTargetTexStorageEXT",
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
@@ -9845,6 +9852,14 @@ pub struct GlEGLImageTargetTexture2DOESArgs {
 /// Arguments of `glEGLImageTargetRenderbufferStorageOES`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlEGLImageTargetRenderbufferStorageOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub image: Handle,
+}
+
+/// Arguments of `glEGLImageTargetTexStorageEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEGLImageTargetTexStorageEXTArgs {
     pub current: Handle,
     pub target: u32,
     pub image: Handle,

@@ -93,6 +93,21 @@ impl Manual for Board {
         }
         Ok(())
     }
+
+    fn gl_egl_image_target_tex_storage_ext(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexStorageEXTArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetTexStorageEXT {
+            // SAFETY: the same; without attributes.
+            call.timed(|| unsafe { function(args.target, image, null()) });
+        }
+        Ok(())
+    }
+
     fn gl_enable(
         session: &mut Gles,
         call: &mut Call,

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 663] = [
+static EXPORTS: [Export; 664] = [
     Export {
         name: c"glActiveShaderProgram",
         address: glActiveShaderProgram as *const c_void,
@@ -705,6 +705,10 @@ static EXPORTS: [Export; 663] = [
     Export {
         name: c"glEGLImageTargetRenderbufferStorageOES",
         address: glEGLImageTargetRenderbufferStorageOES as *const c_void,
+    },
+    Export {
+        name: c"glEGLImageTargetTexStorageEXT",
+        address: glEGLImageTargetTexStorageEXT as *const c_void,
     },
     Export {
         name: c"glEGLImageTargetTexture2DOES",

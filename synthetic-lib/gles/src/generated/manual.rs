@@ -383,6 +383,20 @@ pub trait Framebuffers {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait ImageStorage {
+    /// `glEGLImageTargetTexStorageEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetTexStorageEXT(
+        entry: u64,
+        target: GLenum,
+        image: GLeglImageOES,
+        attrib_list: *const GLint,
+    );
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Messages {
     /// `glDebugMessageInsert`.
     ///

@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Buffers, Draws, FixedArrays, Framebuffers, Guest, Helpers, Kept, Local, Manual, Messages,
-    Object, Reads, Request, Uniforms, VertexArrays,
+    Buffers, Draws, FixedArrays, Framebuffers, Guest, Helpers, ImageStorage, Kept, Local, Manual,
+    Messages, Object, Reads, Request, Uniforms, VertexArrays,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -13799,6 +13799,22 @@ pub unsafe extern "C" fn glEGLImageTargetRenderbufferStorageOES(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::glEGLImageTargetRenderbufferStorageOES(entry, target, image) }
+}
+
+/// `glEGLImageTargetTexStorageEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEGLImageTargetTexStorageEXT")]
+pub unsafe extern "C" fn glEGLImageTargetTexStorageEXT(
+    target: GLenum,
+    image: GLeglImageOES,
+    attrib_list: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2142));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEGLImageTargetTexStorageEXT(entry, target, image, attrib_list) }
 }
 
 /// `glBlendEquationSeparateOES`.

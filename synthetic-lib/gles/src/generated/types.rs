@@ -1629,6 +1629,9 @@ pub type glGetFloati_vOES_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLfloat
 pub type glEGLImageTargetTexture2DOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
 /// `glEGLImageTargetRenderbufferStorageOES`.
 pub type glEGLImageTargetRenderbufferStorageOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
+/// `glEGLImageTargetTexStorageEXT`.
+pub type glEGLImageTargetTexStorageEXT_fn =
+    unsafe extern "C" fn(GLenum, GLeglImageOES, *const GLint);
 /// `glBlendEquationSeparateOES`.
 pub type glBlendEquationSeparateOES_fn = unsafe extern "C" fn(GLenum, GLenum);
 /// `glBlendFuncSeparateOES`.

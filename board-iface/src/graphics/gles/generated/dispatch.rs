@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 485] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 486] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -493,6 +493,7 @@ static DISPATCH: [(u16, DispatchFn<Session>); 485] = [
     (2133, gl_get_floati_v_oes),
     (2140, gl_egl_image_target_texture2does),
     (2141, gl_egl_image_target_renderbuffer_storage_oes),
+    (2142, gl_egl_image_target_tex_storage_ext),
     (2203, gl_draw_texs_oes),
     (2204, gl_draw_texi_oes),
     (2205, gl_draw_texx_oes),
@@ -10275,6 +10276,16 @@ fn gl_egl_image_target_renderbuffer_storage_oes(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlEGLImageTargetRenderbufferStorageOESArgs = back_end::decode(args)?;
     Board::gl_egl_image_target_renderbuffer_storage_oes(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_egl_image_target_tex_storage_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEGLImageTargetTexStorageEXTArgs = back_end::decode(args)?;
+    Board::gl_egl_image_target_tex_storage_ext(session, call, args)?;
     Ok(Vec::new())
 }
 

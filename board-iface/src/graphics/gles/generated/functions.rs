@@ -939,6 +939,8 @@ pub struct Functions {
     pub glEGLImageTargetTexture2DOES: Option<glEGLImageTargetTexture2DOES_fn>,
     /// `glEGLImageTargetRenderbufferStorageOES`.
     pub glEGLImageTargetRenderbufferStorageOES: Option<glEGLImageTargetRenderbufferStorageOES_fn>,
+    /// `glEGLImageTargetTexStorageEXT`.
+    pub glEGLImageTargetTexStorageEXT: Option<glEGLImageTargetTexStorageEXT_fn>,
     /// `glDrawTexsOES`.
     pub glDrawTexsOES: Option<glDrawTexsOES_fn>,
     /// `glDrawTexiOES`.
@@ -1464,6 +1466,7 @@ impl Functions {
                 glEGLImageTargetRenderbufferStorageOES: function(find(
                     c"glEGLImageTargetRenderbufferStorageOES",
                 )),
+                glEGLImageTargetTexStorageEXT: function(find(c"glEGLImageTargetTexStorageEXT")),
                 glDrawTexsOES: function(find(c"glDrawTexsOES")),
                 glDrawTexiOES: function(find(c"glDrawTexiOES")),
                 glDrawTexxOES: function(find(c"glDrawTexxOES")),

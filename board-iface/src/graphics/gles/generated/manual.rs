@@ -409,4 +409,14 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
     ) -> Result<(), Refusal>;
+
+    /// `glEGLImageTargetTexStorageEXT`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_tex_storage_ext(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexStorageEXTArgs,
+    ) -> Result<(), Refusal>;
 }

@@ -4,6 +4,7 @@ mod buffers;
 mod draws;
 mod fixed_arrays;
 mod framebuffers;
+mod image_storage;
 mod messages;
 mod reads;
 mod uniforms;
