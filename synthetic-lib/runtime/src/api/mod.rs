@@ -39,7 +39,7 @@ pub use request::{Reply, Request};
 
 use crate::later::{self, Moment};
 use crate::registry::{Registry, Tag};
-use crate::{ByHand, Error};
+use crate::Error;
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
@@ -125,6 +125,11 @@ pub trait Api: Described {
     /// Whether an operation signals objects of this kind.
     fn is_event(_kind: Self::Kind) -> bool {
         false
+    }
+
+    /// The number under which the host keeps copies of what an object has; they go with it.
+    fn mirror(_details: &Self::Details) -> Option<Handle> {
+        None
     }
 
     /// A queue as the timeline knows it.
