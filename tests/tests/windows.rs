@@ -251,7 +251,10 @@ fn weston_composes_what_its_clients_draw() {
     let damaged = damaged_rows(&run);
     assert_eq!(damaged.first(), Some(&250), "{run:#?}");
     let is_part = |rows: &u32| (1..200).contains(rows);
-    assert!(damaged.len() > 2 && damaged[1..].iter().all(is_part), "{damaged:?}");
+    assert!(
+        damaged.len() > 2 && damaged[1..].iter().all(is_part),
+        "{damaged:?}"
+    );
 }
 
 /// A client that draws to buffers of a render node, and hands them over with a fence each: a
