@@ -204,7 +204,10 @@ fn scripted_with(
     let packages = packages.iter().flat_map(|package| ["--pkg", package]);
     let end = ["--file", &file, "--", "sh", &place];
     let options = options.iter().copied();
-    let all = options.chain(packages).chain(end).chain(args.iter().copied());
+    let all = options
+        .chain(packages)
+        .chain(end)
+        .chain(args.iter().copied());
     shown(&all.collect::<Vec<_>>())
 }
 
