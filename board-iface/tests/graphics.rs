@@ -542,6 +542,7 @@ fn a_picture_is_no_larger_than_its_surface() {
             height,
             rows: 1,
             seen: 0,
+            shown: 0,
         };
         let reply: egl::GilPresentReply = gpu.egl(egl::GIL_PRESENT, args);
         assert_eq!(reply.result, EGL_BAD_SURFACE, "{width} x {height}");

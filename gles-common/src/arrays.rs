@@ -2,6 +2,7 @@
 
 /// Bytes of a component of a vertex attribute; none for a type that arrays do not have,
 /// or that is a whole element. Section 10.3.
+#[inline]
 pub fn component_bytes(ty: u32) -> Option<usize> {
     match ty {
         0x1400 | 0x1401 => Some(1), // GL_BYTE, GL_UNSIGNED_BYTE
@@ -36,6 +37,7 @@ pub struct Layout {
 impl Layout {
     /// Of `size` components of type `ty`, `stride` bytes apart, or without a gap if
     /// that is 0; none if the API refuses these values.
+    #[inline]
     pub fn new(size: i32, ty: u32, stride: i32) -> Option<Self> {
         let components = usize::try_from(size).ok().filter(|n| (1..=4).contains(n))?;
         let element = match ty {

@@ -89,9 +89,23 @@ fn pixels((width, height, depth): Size, format: u32, ty: u32) -> Option<(u64, u6
 }
 
 impl Store {
-    /// Where a picture's rows lie: bytes before the first, and the rows. No rows where
-    /// [`packed_bytes`] are 0; none if they overflow, or lie over each other, which no region
-    /// may. Section 8.4.4.1.
+    /// Where a part of a picture of this width lies, which begins at this pixel of this row;
+    /// none if that cannot be counted.
+    pub fn part(self, width: i32, (left, low): (i32, i32)) -> Option<Self> {
+        let row_length = match self.row_length {
+            0 => width,
+            own => own,
+        };
+        Some(Self {
+            row_length,
+            skip_pixels: self.skip_pixels.checked_add(left)?,
+            skip_rows: self.skip_rows.checked_add(low)?,
+            ..self
+        })
+    }
+
+    /// Where a picture's rows lie: bytes before the first, and the rows, which may overlap.
+    /// No rows where [`packed_bytes`] are 0; none if they overflow. Section 8.4.4.1.
     pub fn rows(&self, size: Size, format: u32, ty: u32) -> Option<(u64, Rows)> {
         let Some((width, height, depth, pixel)) = pixels(size, format, ty) else {
             return Some((0, Rows::default()));
@@ -113,11 +127,6 @@ impl Store {
         let mut before = 0u64;
         for (count, bytes) in skipped {
             before = before.checked_add(own(count, 0).checked_mul(bytes)?)?;
-        }
-        let overlap = height > 1 && row_pitch < row;
-        let slice = (height - 1).checked_mul(row_pitch)?.checked_add(row)?;
-        if overlap || depth > 1 && slice_pitch < slice {
-            return None;
         }
         let rows = Rows {
             row,
@@ -157,20 +166,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_overlap_are_none() {
+    fn rows_may_overlap() {
         let store = Store::default();
         let narrow = Store {
             row_length: 5,
             ..store
         };
-        assert_eq!(narrow.rows((20, 2, 1), RGBA, BYTES), None);
-        assert!(narrow.rows((20, 1, 1), RGBA, BYTES).is_some());
+        let overlap = |store: Store, size| store.rows(size, RGBA, BYTES).unwrap().1.overlap();
+        assert!(overlap(narrow, (20, 2, 1)));
+        assert!(!overlap(narrow, (20, 1, 1)));
+        assert!(!overlap(narrow, (5, 2, 1)));
+        assert_eq!(span(narrow, (20, 3, 1), RGBA, BYTES), (0, Some(120)));
         let low = Store {
             image_height: 3,
             ..store
         };
-        assert_eq!(low.rows((4, 4, 2), RGBA, BYTES), None);
-        assert!(low.rows((4, 4, 1), RGBA, BYTES).is_some());
+        assert!(overlap(low, (4, 4, 2)));
+        assert!(!overlap(low, (4, 4, 1)));
     }
 
     #[test]
@@ -186,6 +198,23 @@ mod tests {
         let before = 2 * 4 + 3 * 40 + 8 * 40;
         let bytes = 8 * 40 + 40 + 3 * 4;
         assert_eq!(span(store, (3, 2, 2), RGBA, BYTES), (before, Some(bytes)));
+    }
+
+    #[test]
+    fn a_part_lies_where_the_whole_has_it() {
+        let store = Store {
+            skip_rows: 1,
+            ..Store::default()
+        };
+        let part = store.part(5, (2, 3)).unwrap();
+        let (before, rows) = part.rows((1, 2, 1), RGB, BYTES).unwrap();
+        assert_eq!((before, rows.row_pitch), (4 * 16 + 2 * 3, 16));
+        let narrow = Store {
+            row_length: 4,
+            ..store
+        };
+        assert_eq!(narrow.part(5, (0, 0)).unwrap().row_length, 4);
+        assert_eq!(store.part(5, (0, i32::MAX)), None);
     }
 
     #[test]

@@ -248,6 +248,7 @@ impl Session {
         let envelopes = submission.envelopes();
         let envelopes = envelopes.map_err(|error| Refusal::Bad(error.to_string()))?;
         let mut regions = rows::regions(&envelopes, &submission.regions)?;
+        self.mirrors.retire(&envelopes);
         let held = &self.delivery.held;
         let compared = mirrors::compare(&self.mirrors, held, context, &envelopes, &mut regions)?;
         let calls = Calls::new(submission, &envelopes, &regions)?;

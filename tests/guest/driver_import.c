@@ -181,27 +181,18 @@ static void as_many_as_there_may_be(void)
 		CHECK(!forget(i));
 }
 
-/* What a user may pin, in bytes. */
-static void pinned_at_most(const char *bytes)
-{
-	int file = open("/sys/module/gil/parameters/max_pinned", O_WRONLY);
-
-	CHECK(write(file, bytes, strlen(bytes)) == (ssize_t)strlen(bytes));
-	close(file);
-}
-
 static void counted_as_pinned(void)
 {
 	struct gil_import_arg arg, more;
 
-	pinned_at_most("409600");
+	set("max_pinned", "409600");
 	CHECK(!import(session, hundred_pages, &arg));
 	FAILS(import(session, one_page, &more), ENOMEM);
 	CHECK(!forget(arg.id));
 	CHECK(!import(session, one_page, &more));
 	FAILS(import(session, hundred_pages, &arg), ENOMEM);
 	CHECK(!forget(more.id));
-	pinned_at_most("1073741824");
+	set("max_pinned", "1073741824");
 }
 
 /* A session that ends by close, and one whose process is killed. */

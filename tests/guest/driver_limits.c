@@ -11,18 +11,6 @@
 #define PAGE 4096ul
 #define USER 1000
 
-static void set(const char *parameter, const char *value)
-{
-	char path[128];
-	int file;
-
-	snprintf(path, sizeof(path), "/sys/module/gil/parameters/%s",
-		 parameter);
-	file = open(path, O_WRONLY);
-	CHECK(write(file, value, strlen(value)) == (ssize_t)strlen(value));
-	close(file);
-}
-
 /* Runs it in a process of that user; whether it found all well. */
 static int as_user(uid_t user, int (*run)(void))
 {

@@ -168,4 +168,17 @@ static inline int works(int fd)
 	return submit_nothing(fd, &status) == 0 && status == GIL_STATUS_OK;
 }
 
+/* Sets a parameter of gil.ko's. */
+static inline void set(const char *parameter, const char *value)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/module/gil/parameters/%s",
+		 parameter);
+	file = open(path, O_WRONLY);
+	CHECK(write(file, value, strlen(value)) == (ssize_t)strlen(value));
+	close(file);
+}
+
 #endif

@@ -181,6 +181,22 @@ static void errors(void)
 	POINT(eglGetError() == EGL_BAD_MATCH);
 }
 
+/* A context without a surface, which draws to a framebuffer of its own. */
+static void without_surface(void)
+{
+	GLuint framebuffer, renderbuffer;
+
+	POINT(eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context));
+	glGenFramebuffers(1, &framebuffer);
+	glGenRenderbuffers(1, &renderbuffer);
+	glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+	glBindRenderbuffer(GL_RENDERBUFFER, renderbuffer);
+	glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA4, SIZE, SIZE);
+	glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, renderbuffer);
+	made();
+	POINT(glGetError() == GL_NO_ERROR);
+}
+
 int main(void)
 {
 	begin();
@@ -191,5 +207,6 @@ int main(void)
 	imported();
 	unsignaled();
 	errors();
+	without_surface();
 	return 0;
 }

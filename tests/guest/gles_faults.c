@@ -430,6 +430,30 @@ static void endless(void)
 	printf("  an error: %d\n", glGetError() != 0);
 }
 
+/* Contexts until there are no more, each current once. */
+static void contexts(void)
+{
+	enum { MOST = 20000 };
+	static EGLContext made[MOST];
+	EGLint error;
+	int count = 0, is_current = 1;
+
+	begin();
+	printf("  first %08x, %#x\n", scene_draw(&scene, 1), glGetError());
+	while (count < MOST && (made[count] = eglCreateContext(scene.display, scene.config, NULL, third)))
+		is_current &= eglMakeCurrent(scene.display, scene.surface, scene.surface, made[count++]);
+	error = eglGetError();
+	printf("  many: %d, current %d, %#x\n", count > 10 && count < MOST, is_current, error);
+	fprintf(stderr, "%d contexts\n", count);
+	eglMakeCurrent(scene.display, scene.surface, scene.surface, scene.context);
+	printf("  then %08x, %#x\n", scene_draw(&scene, 2), glGetError());
+	for (int i = 0; i < count; i++)
+		eglDestroyContext(scene.display, made[i]);
+	made[0] = eglCreateContext(scene.display, scene.config, NULL, third);
+	printf("  one more: %d, %#x\n", !!made[0], eglGetError());
+	printf("  then %08x, %#x\n", scene_draw(&scene, 3), glGetError());
+}
+
 /* Draws until the context is lost. */
 static void lost(void)
 {
@@ -471,7 +495,7 @@ static const struct fault faults[] = {
 	{ "checked", "ranges", ranges },    { "checked", "a thread ends", thread_ends },
 	{ "checked", "absurd", absurd },    { "checked", "a fork", forks },	    { "checked", "terminated", terminates },
 	{ "wild", "wild", wild },	    { "full", "too much", fills },	    { "endless", "endless", endless },
-	{ "lost", "lost", lost },	    { "draws", "draws", draws },
+	{ "crowded", "contexts", contexts }, { "lost", "lost", lost },	    { "draws", "draws", draws },
 };
 
 int main(int argc, char **argv)

@@ -8,8 +8,8 @@ use std::path::Path;
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `numbers` or `batched`; the
-    /// program says what they are.
+    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `batched` or `bytes`; the
+    /// programs say what they are.
     pub kind: String,
     /// Guest instructions a call.
     pub instructions: u64,

@@ -86,6 +86,10 @@ both_widths! {
         is_the_same(width, "gles_strict", &[]);
     }
 
+    fn so_does_one_that_reads_and_sends_pictures_in_unusual_ways(width: Width) {
+        is_the_same(width, "gles_pixels", &[]);
+    }
+
     fn so_does_one_of_version_1(width: Width) {
         same(width, "gles1_pbuffer");
     }

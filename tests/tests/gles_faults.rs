@@ -134,6 +134,26 @@ fn a_program_that_takes_all_memory_has_an_error_and_others_none() {
     nothing_is_left(agent);
 }
 
+#[test]
+fn contexts_beyond_the_memory_are_an_error_and_those_before_draw() {
+    let agent = agent(&["--max-memory", "512"]);
+    let run = guest(&["--board", agent.address()], "crowded")
+        .finish()
+        .ok();
+    let lines = part(&run, "contexts");
+    let expected = [
+        "first 4f285bc5, 0",
+        // EGL_BAD_ALLOC
+        "many: 1, current 1, 0x3003",
+        "then 40e67bc5, 0",
+        "one more: 1, 0x3000",
+        "then 5158dfc5, 0",
+    ];
+    assert_eq!(lines, expected, "{run:#?}");
+    assert!(run.stdout.ends_with(DRAWS), "{run:#?}");
+    nothing_is_left(agent);
+}
+
 /// A run whose program has printed this line: its output from there on.
 fn begun(
     run: Run,

@@ -74,7 +74,7 @@ both_widths! {
     fn native_fences_are_files_of_the_guests_kernel(width: Width) {
         let program = guest_program_of(width, "tests/guest/egl_native_fences.c", Link::Gles);
         let run = Run::new([program.display().to_string()]).finish().ok();
-        is_ok(&run, 39);
+        is_ok(&run, 55);
     }
 }
 
@@ -186,6 +186,16 @@ fn eglinfo_lists_what_the_board_has() {
 /// A script of the examples in a guest with a display and these packages; what it shows in the
 /// end, and what it printed.
 fn scripted(script: &str, packages: &[&str], args: &[&str]) -> (Picture, Finished) {
+    scripted_with(&[], script, packages, args)
+}
+
+/// The same with options of gil's.
+fn scripted_with(
+    options: &[&str],
+    script: &str,
+    packages: &[&str],
+    args: &[&str],
+) -> (Picture, Finished) {
     let file = format!(
         "{}/../examples/desktops/{script}:/root/",
         env!("CARGO_MANIFEST_DIR")
@@ -193,15 +203,31 @@ fn scripted(script: &str, packages: &[&str], args: &[&str]) -> (Picture, Finishe
     let place = format!("/root/{script}");
     let packages = packages.iter().flat_map(|package| ["--pkg", package]);
     let end = ["--file", &file, "--", "sh", &place];
-    let all = packages.chain(end).chain(args.iter().copied());
+    let options = options.iter().copied();
+    let all = options
+        .chain(packages)
+        .chain(end)
+        .chain(args.iter().copied());
     shown(&all.collect::<Vec<_>>())
+}
+
+/// How many rows of a window the guest's EGL says to have changed, each time, as
+/// libwayland-client prints it.
+fn damaged_rows(run: &Finished) -> Vec<u32> {
+    let rows = run.stderr.lines().filter_map(|line| {
+        let (_, place) = line.split_once(".damage_buffer(0, ")?;
+        let (_, rows) = place.split_once(", 2147483647, ")?;
+        rows.strip_suffix(')')?.parse().ok()
+    });
+    rows.collect()
 }
 
 /// The panel of its shell, a triangle of EGL's in a window that shines through, and the rings
 /// that the other client draws.
 #[test]
 fn weston_composes_what_its_clients_draw() {
-    let (picture, run) = scripted("weston.sh", &["weston"], &[]);
+    let env = ["--env", "WAYLAND_DEBUG=client"];
+    let (picture, run) = scripted_with(&env, "weston.sh", &["weston"], &[]);
     assert!(run.stdout.contains("GL renderer: "), "{run:#?}");
     let is_dark = |[red, green, blue]: [u8; 3]| red.max(green).max(blue) < 80;
     assert!(is_dark(picture.at(640, 8)) && !is_dark(picture.at(2, 798)));
@@ -224,6 +250,14 @@ fn weston_composes_what_its_clients_draw() {
         .flatten()
         .collect();
     assert_eq!(drawn.len(), 2, "the compositor and its client: {drawn:#?}");
+    // The triangle is in the middle half of its window, 250 pixels high.
+    let damaged = damaged_rows(&run);
+    assert_eq!(damaged.first(), Some(&250), "{run:#?}");
+    let is_part = |rows: &u32| (1..200).contains(rows);
+    assert!(
+        damaged.len() > 2 && damaged[1..].iter().all(is_part),
+        "{damaged:?}"
+    );
 }
 
 /// A client that draws to buffers of a render node, and hands them over with a fence each: a

@@ -115,7 +115,8 @@ pub struct Envelope<'a> {
     pub rows: Cow<'a, [RegionRows]>,
     /// The number under which the host keeps a copy of its regions, as the board has them:
     /// input that equals its copy goes as a region without bytes. The regions of each
-    /// direction are counted apart, and one of either has the same copy.
+    /// direction are counted apart, and one of either has the same copy. Without regions,
+    /// the copy goes.
     pub mirror: Option<u64>,
     /// The generated argument type, encoded. Opaque here. A library that encodes
     /// its arguments where they travel leaves this empty.

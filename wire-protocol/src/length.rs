@@ -13,25 +13,30 @@ impl Length {
     pub const NONE: Self = Self(None);
 
     /// A number of the program's; negative ones are no length.
+    #[inline]
     pub fn of(value: impl TryInto<u64>) -> Self {
         Self(value.try_into().ok())
     }
 
     /// As a size on this machine, if it is one.
+    #[inline]
     pub fn get(self) -> Option<usize> {
         self.0.and_then(|value| value.try_into().ok())
     }
 
     /// The number, if there is one.
+    #[inline]
     pub const fn number(self) -> Option<u64> {
         self.0
     }
 
     /// 1 if `compare` holds of both numbers, else 0.
+    #[inline]
     pub fn test(self, other: Self, compare: impl FnOnce(&u64, &u64) -> bool) -> Self {
         self.join(other, |a, b| Some(u64::from(compare(&a, &b))))
     }
 
+    #[inline]
     fn join(self, other: Self, f: impl FnOnce(u64, u64) -> Option<u64>) -> Self {
         Self(self.0.zip(other.0).and_then(|(a, b)| f(a, b)))
     }
@@ -39,6 +44,7 @@ impl Length {
 
 impl Add for Length {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         self.join(other, u64::checked_add)
     }
@@ -46,6 +52,7 @@ impl Add for Length {
 
 impl Sub for Length {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self.join(other, u64::checked_sub)
     }
@@ -53,6 +60,7 @@ impl Sub for Length {
 
 impl Mul for Length {
     type Output = Self;
+    #[inline]
     fn mul(self, other: Self) -> Self {
         self.join(other, u64::checked_mul)
     }
@@ -60,6 +68,7 @@ impl Mul for Length {
 
 impl Div for Length {
     type Output = Self;
+    #[inline]
     fn div(self, other: Self) -> Self {
         self.join(other, u64::checked_div)
     }
@@ -67,6 +76,7 @@ impl Div for Length {
 
 impl BitAnd for Length {
     type Output = Self;
+    #[inline]
     fn bitand(self, other: Self) -> Self {
         self.join(other, |a, b| Some(a & b))
     }
@@ -74,6 +84,7 @@ impl BitAnd for Length {
 
 impl BitOr for Length {
     type Output = Self;
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         self.join(other, |a, b| Some(a | b))
     }

@@ -91,23 +91,30 @@ impl Rows {
         }
     }
 
+    /// Whether a row begins before the end of the one before.
+    pub fn overlap(&self) -> bool {
+        let slice = self.slice_span().number();
+        self.rows > 1 && self.row_pitch < self.row
+            || self.slices > 1 && slice.is_none_or(|slice| self.slice_pitch < slice)
+    }
+
     /// Where each row begins, in their order; none unless each begins behind
     /// the end of the one before, and all end within what can be counted.
     pub fn starts(&self) -> Option<impl Iterator<Item = u64> + use<>> {
-        let Self {
-            row,
-            rows,
-            row_pitch,
-            slices,
-            slice_pitch,
-        } = *self;
-        let rows_apart = rows <= 1 || row_pitch >= row;
-        let slices_apart = slices <= 1 || slice_pitch >= self.slice_span().number()?;
+        let places = self.places()?;
+        (self.row > 0 && !self.overlap()).then_some(places)
+    }
+
+    /// Where each row begins, in their order, also if they overlap; none unless all end
+    /// within what can be counted.
+    pub fn places(&self) -> Option<impl Iterator<Item = u64> + use<>> {
         self.span().number()?;
+        let (rows, row_pitch, slice_pitch) = (self.rows, self.row_pitch, self.slice_pitch);
         // As many slices as a guest names, without a row, are not looked through.
-        let slices = if rows == 0 { 0 } else { slices };
+        let is_empty = self.row == 0 || rows == 0;
+        let slices = if is_empty { 0 } else { self.slices };
         let slice = move |slice: u64| (0..rows).map(move |n| slice * slice_pitch + n * row_pitch);
-        (row > 0 && rows_apart && slices_apart).then(|| (0..slices).flat_map(slice))
+        Some((0..slices).flat_map(slice))
     }
 }
 

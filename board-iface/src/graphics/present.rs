@@ -137,7 +137,7 @@ pub fn present(
         false => EGL_BAD_SURFACE,
     };
     if result != EGL_SUCCESS {
-        return Ok(wire::GilPresentReply { result, frame: 0 });
+        return Ok(refused(result));
     }
     let mut read = std::mem::take(&mut session.shown(args.surface)?.read);
     let wanted = layout.format.order();
@@ -147,8 +147,7 @@ pub fn present(
     let shown = session.shown(args.surface)?;
     let Some(order) = order else {
         shown.read = read;
-        let result = EGL_BAD_SURFACE;
-        return Ok(wire::GilPresentReply { result, frame: 0 });
+        return Ok(refused(EGL_BAD_SURFACE));
     };
     shown.take(layout, order, &read, true)?;
     shown.read = read;
@@ -158,7 +157,16 @@ pub fn present(
     Ok(wire::GilPresentReply {
         result: EGL_SUCCESS,
         frame: shown.frame,
+        changed: shown.changed(args.rows, args.shown),
     })
+}
+
+const fn refused(result: EGLint) -> wire::GilPresentReply {
+    wire::GilPresentReply {
+        result,
+        frame: 0,
+        changed: 0,
+    }
 }
 
 /// Ends the frame of a surface, one of the table's, for the driver.
@@ -251,6 +259,14 @@ impl Shown {
             let bytes = &self.picture[row * rows.start..row * rows.end];
             self.is_new(&rows, seen).then_some((region, bytes))
         })
+    }
+
+    /// The bits of those bands, of the first 64.
+    fn changed(&self, rows: u32, seen: u32) -> u64 {
+        let bits = self
+            .bands(rows, seen)
+            .map(|(band, _)| 1u64.checked_shl(band));
+        bits.flatten().fold(0, |all, bit| all | bit)
     }
 
     /// Whether any of the rows changed behind that frame.
@@ -360,6 +376,8 @@ mod tests {
         ] {
             assert_eq!(shown.is_new(&(0..1), seen), high, "{seen}");
             assert_eq!(shown.is_new(&(1..2), seen), low, "{seen}");
+            let bits = u64::from(high) | u64::from(low) << 1;
+            assert_eq!(shown.changed(1, seen), bits, "{seen}");
         }
     }
 }

@@ -9,6 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether this process serves one session and nothing else.
 static OF_ONE_SESSION: AtomicBool = AtomicBool::new(false);
 
+/// Whether its memory is bounded.
+static IS_BOUNDED: AtomicBool = AtomicBool::new(false);
+/// Bytes that the bound leaves to what drivers allocate within other calls.
+const RESERVE: usize = 48 << 20;
+/// Bytes of a piece that comes from the allocator's free memory, if it has any.
+const PIECE: usize = 64 << 10;
+
 /// From now on this process serves one session.
 pub(super) fn serves_one_session() {
     OF_ONE_SESSION.store(true, Ordering::Relaxed);
@@ -28,7 +35,34 @@ pub fn bound_memory(more: u64) -> io::Result<()> {
     // Some systems' bounds have 32 bits.
     #[allow(clippy::useless_conversion)]
     let bound = bound.try_into().unwrap_or(most).min(most);
-    Ok(setrlimit(Resource::RLIMIT_DATA, bound, most)?)
+    setrlimit(Resource::RLIMIT_DATA, bound, most)?;
+    IS_BOUNDED.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether so much of the bound is left that the driver may make something large: within
+/// such calls drivers were seen to crash at the bound.
+pub fn has_memory() -> bool {
+    if !IS_BOUNDED.load(Ordering::Relaxed) {
+        return true;
+    }
+    // Some systems' bounds have 32 bits.
+    #[allow(clippy::useless_conversion)]
+    let bound = getrlimit(Resource::RLIMIT_DATA).map_or(u64::MAX, |(bound, _)| bound.into());
+    let left = private_memory().map(|used| bound.saturating_sub(used));
+    // What was freed may be the process's still.
+    left.is_ok_and(|left| left >= RESERVE as u64) || can_allocate(RESERVE)
+}
+
+/// Whether the allocator has so many bytes, in pieces.
+fn can_allocate(bytes: usize) -> bool {
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    (0..bytes.div_ceil(PIECE)).all(|_| {
+        let mut piece = Vec::new();
+        let is_there = piece.try_reserve_exact(PIECE).is_ok();
+        pieces.push(piece);
+        is_there
+    })
 }
 
 /// Bytes of this process's data, as the system counts them for the bound.
@@ -51,5 +85,6 @@ mod tests {
         let before = getrlimit(Resource::RLIMIT_DATA).unwrap();
         bound_memory(4096).unwrap();
         assert_eq!(getrlimit(Resource::RLIMIT_DATA).unwrap(), before);
+        assert!(has_memory() && can_allocate(PIECE + 1));
     }
 }

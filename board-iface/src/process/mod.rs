@@ -13,7 +13,7 @@ mod launcher;
 mod ready;
 mod worker;
 
-pub use bound::bound_memory;
+pub use bound::{bound_memory, has_memory};
 pub use channel::Channel;
 pub use launcher::{End, Launcher, Next, Program, Worker};
 pub use worker::run;

@@ -12,8 +12,8 @@ use gil_address_tables::Extents;
 use gil_wire::envelope::Envelope;
 use std::borrow::Cow;
 
-/// Most bytes of all copies of a session. Beyond it, all are forgotten, and what they are
-/// of is sent once more.
+/// Most bytes of all copies of a session. Beyond it, those of the number that was used
+/// longest ago are forgotten, and what they are of is sent once more.
 const COPIES_MAX: usize = 256 << 20;
 /// What a copy counts beside its bytes: its place in the table, and its allocation.
 const COPY_COST: usize = 128;
@@ -25,8 +25,30 @@ type Place = (u64, usize);
 /// The copies of one session.
 #[derive(Debug, Default)]
 pub(super) struct Mirrors {
-    copies: HashMap<Place, Vec<u8>>,
+    numbers: HashMap<u64, Copies>,
+    /// Of all.
     bytes: usize,
+    /// How often copies were used.
+    uses: u64,
+}
+
+/// The copies of one number.
+#[derive(Debug, Default)]
+struct Copies {
+    regions: HashMap<usize, Vec<u8>>,
+    bytes: usize,
+    /// Which use of all was the last of these.
+    used: u64,
+}
+
+impl Copies {
+    /// Forgets a region's copy.
+    fn remove(&mut self, index: usize) -> usize {
+        let removed = self.regions.remove(&index);
+        let freed = removed.map_or(0, |bytes| cost(&bytes));
+        self.bytes -= freed;
+        freed
+    }
 }
 
 /// What the regions of a submission have that go to the board.
@@ -51,7 +73,7 @@ pub(super) fn compare(
             for (index, region) in inputs.enumerate() {
                 read(held, context, &region.extents, &mut bytes)?;
                 let place = (number, index);
-                match mirrors.copies.get(&place) == Some(&bytes) && !region.dir.is_out() {
+                match mirrors.get(place) == Some(&bytes) && !region.dir.is_out() {
                     true => region.extents = Extents::default(),
                     false => sent.push((place, std::mem::take(&mut bytes))),
                 }
@@ -80,6 +102,19 @@ fn read(
 }
 
 impl Mirrors {
+    /// A call that names a number and no regions of it says that nothing more comes of it.
+    pub(super) fn retire(&mut self, envelopes: &[Envelope<'_>]) {
+        for envelope in envelopes.iter().filter(|envelope| envelope.regions == 0) {
+            if let Some(number) = envelope.mirror {
+                self.forget_number(number);
+            }
+        }
+    }
+
+    fn get(&self, (number, index): Place) -> Option<&Vec<u8>> {
+        self.numbers.get(&number)?.regions.get(&index)
+    }
+
     /// The board has the input that was compared, or perhaps not.
     pub(super) fn sent(&mut self, compared: Compared, is_sent: bool) {
         for (place, bytes) in compared {
@@ -102,21 +137,42 @@ impl Mirrors {
         }
     }
 
-    fn forget(&mut self, place: Place) {
-        if let Some(bytes) = self.copies.remove(&place) {
-            self.bytes -= cost(&bytes);
+    fn forget(&mut self, (number, index): Place) {
+        if let Some(copies) = self.numbers.get_mut(&number) {
+            self.bytes -= copies.remove(index);
+            if copies.regions.is_empty() {
+                self.numbers.remove(&number);
+            }
         }
     }
 
-    fn insert(&mut self, place: Place, bytes: Vec<u8>) {
-        let cost = cost(&bytes);
-        if self.bytes.saturating_add(cost) > COPIES_MAX {
-            self.copies.clear();
-            self.bytes = 0;
+    fn forget_number(&mut self, number: u64) {
+        if let Some(copies) = self.numbers.remove(&number) {
+            self.bytes -= copies.bytes;
         }
-        if cost <= COPIES_MAX {
-            self.bytes += cost;
-            self.copies.insert(place, bytes);
+    }
+
+    fn insert(&mut self, (number, index): Place, bytes: Vec<u8>) {
+        let cost = cost(&bytes);
+        if cost > COPIES_MAX {
+            return;
+        }
+        while self.bytes.saturating_add(cost) > COPIES_MAX {
+            self.forget_oldest();
+        }
+        self.bytes += cost;
+        self.uses += 1;
+        let copies = self.numbers.entry(number).or_default();
+        copies.bytes += cost;
+        copies.used = self.uses;
+        copies.regions.insert(index, bytes);
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.numbers.iter().min_by_key(|(_, copies)| copies.used);
+        match oldest.map(|(number, _)| *number) {
+            Some(number) => self.forget_number(number),
+            None => self.bytes = 0,
         }
     }
 }
@@ -128,6 +184,13 @@ fn cost(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_wire::Op;
+    use gil_wire::envelope::Class;
+
+    fn held(mirrors: &Mirrors) -> (usize, usize) {
+        let copies = mirrors.numbers.values().map(|it| it.regions.len());
+        (mirrors.bytes, copies.sum())
+    }
 
     #[test]
     fn copies_are_bounded() {
@@ -135,7 +198,6 @@ mod tests {
         mirrors.insert((1, 0), vec![1; 8]);
         mirrors.insert((1, 1), vec![2; 8]);
         mirrors.sent(vec![((1, 0), vec![3; 4])], true);
-        let held = |mirrors: &Mirrors| (mirrors.bytes, mirrors.copies.len());
         assert_eq!(held(&mirrors), (12 + 2 * COPY_COST, 2));
         mirrors.sent(vec![((1, 1), vec![4; 4])], false);
         assert_eq!(held(&mirrors), (4 + COPY_COST, 1));
@@ -144,6 +206,36 @@ mod tests {
         mirrors.insert((3, 0), Vec::new());
         assert_eq!(held(&mirrors), (COPY_COST, 1));
         mirrors.insert((4, 0), vec![0; COPIES_MAX]);
+        assert_eq!(held(&mirrors), (COPY_COST, 1), "it has no room at all");
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_is_forgotten_first() {
+        let mut mirrors = Mirrors::default();
+        let third = || vec![0; COPIES_MAX / 3 - COPY_COST];
+        for number in [1, 2, 3] {
+            mirrors.insert((number, 0), third());
+        }
+        mirrors.sent(vec![((1, 0), third())], true);
+        mirrors.insert((4, 0), third());
+        let has = |number| mirrors.get((number, 0)).is_some();
+        assert_eq!([1, 2, 3, 4].map(has), [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_number_that_is_retired_has_no_copies() {
+        let mut mirrors = Mirrors::default();
+        mirrors.insert((1, 0), vec![1; 8]);
+        mirrors.insert((1, 7), vec![1; 8]);
+        mirrors.insert((2, 0), vec![2; 8]);
+        let named = |regions, mirror| Envelope {
+            regions,
+            mirror,
+            ..Envelope::new(Op::new(2, 1), Class::Post, 0)
+        };
+        mirrors.retire(&[named(1, Some(2)), named(0, None), named(0, Some(1))]);
+        assert_eq!(held(&mirrors), (8 + COPY_COST, 1));
+        mirrors.retire(&[named(0, Some(2)), named(0, Some(2))]);
         assert_eq!(held(&mirrors), (0, 0));
     }
 }

@@ -3,6 +3,7 @@
 use crate::encode::{self, Arguments};
 use crate::uapi;
 use gil_wire::Op;
+use gil_wire::compact::Writer;
 use gil_wire::envelope::{self, Class, Envelope};
 
 /// Most posts that wait.
@@ -56,6 +57,19 @@ impl Batch {
         args: &impl Arguments,
     ) -> postcard::Result<usize> {
         encode::envelope_here(envelope, args, &mut self.bytes[self.len..])
+    }
+
+    /// The same of arguments that `write` writes.
+    ///
+    /// # Errors
+    /// How long it is, where there is no room.
+    #[inline(always)]
+    pub(crate) fn write_numbers(
+        &mut self,
+        envelope: &Envelope<'_>,
+        write: &impl Fn(&mut Writer<'_>),
+    ) -> Result<usize, usize> {
+        encode::numbers_here(envelope, write, &mut self.bytes[self.len..])
     }
 
     /// Makes the envelope of `len` bytes behind the posts one of them.

@@ -16,6 +16,7 @@ use crate::stdout;
 use crate::uapi::{self, Region};
 use gil_wire::Op;
 use gil_wire::call::Handle;
+use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
 use std::os::fd::OwnedFd;
@@ -212,8 +213,8 @@ impl Client {
         Ok(())
     }
 
-    /// As [`post_lazily`](Self::post_lazily) if `lazily`, put into its caller with what
-    /// that knows of the call and its arguments.
+    /// As [`post_lazily`](Self::post_lazily) if `lazily`, of arguments that `write` writes,
+    /// put into its caller with what that knows of the call.
     ///
     /// # Errors
     /// As [`post`](Self::post).
@@ -221,36 +222,32 @@ impl Client {
     pub fn post_numbers(
         &self,
         call: &Envelope<'_>,
-        args: &impl Arguments,
+        write: impl Fn(&mut Writer<'_>),
         lazily: bool,
     ) -> Result<(), Error> {
-        let mut batch = self.lock(call.op)?;
-        match batch.write_here(call, args) {
-            Ok(len) if lazily && !batch.has_ended() => {
-                batch.keep(len, call.class);
-                Ok(())
-            }
-            Ok(len) => self.keep(batch, len, call.op, call.class),
-            Err(_) => {
-                drop(batch);
-                self.post_numbers_behind(&call.borrowed(), args, lazily)
+        // A loop, so that `write` is put here once: twice would be a function.
+        loop {
+            let mut batch = self.lock(call.op)?;
+            match batch.write_numbers(call, &write) {
+                Ok(len) if lazily && !batch.has_ended() => {
+                    batch.keep(len, call.class);
+                    return Ok(());
+                }
+                Ok(len) => return self.keep(batch, len, call.op, call.class),
+                Err(len) => self.make_room(batch, call.op, len)?,
             }
         }
     }
 
-    /// There is no room behind the posts so far.
+    /// There is no room for so many bytes behind the posts so far.
     #[cold]
     #[inline(never)]
-    fn post_numbers_behind(
-        &self,
-        call: &Envelope<'_>,
-        args: &impl Arguments,
-        lazily: bool,
-    ) -> Result<(), Error> {
-        match lazily {
-            true => self.post_lazily(call, &[], args),
-            false => self.post(call, args),
+    fn make_room(&self, batch: MutexGuard<'_, Batch>, op: Op, len: usize) -> Result<(), Error> {
+        if batch.is_empty() {
+            return Err(encode::too_large(len));
         }
+        drop(batch);
+        self.flush(op)
     }
 
     /// As [`post`](Self::post), put into its caller with what that knows of the

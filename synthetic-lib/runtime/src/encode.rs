@@ -84,6 +84,22 @@ pub(crate) fn envelope_here(
     Ok(end)
 }
 
+/// The same of arguments that `write` writes, which is put into its caller once: its
+/// length, or how long it would be where there is no room.
+#[inline(always)]
+pub(crate) fn numbers_here(
+    envelope: &Envelope<'_>,
+    write: &impl Fn(&mut Writer<'_>),
+    out: &mut [u8],
+) -> Result<usize, usize> {
+    let at = envelope.write_head(out).ok_or(envelope.head_max())?;
+    let mut writer = Writer::new(out, at);
+    write(&mut writer);
+    let end = writer.end().ok_or(writer.reach())?;
+    bytes::close(&mut out[..end]);
+    Ok(end)
+}
+
 #[inline(never)]
 fn write_head(envelope: &Envelope<'_>, out: &mut [u8]) -> postcard::Result<usize> {
     let full = postcard::Error::SerializeBufferFull;
@@ -168,12 +184,17 @@ pub(crate) fn too_long(
     error: postcard::Error,
 ) -> Error {
     match args.encoded_len() {
-        Ok(len) => Error::Bounds {
-            what: "a request in bytes",
-            len: envelope.head_max() - LENGTH + len,
-            max: uapi::REQUEST_MAX - LENGTH,
-        },
+        Ok(len) => too_large(envelope.head_max() + len),
         Err(_) => Error::Answer(error),
+    }
+}
+
+/// No request has so many bytes, the length in front of it included.
+pub(crate) fn too_large(len: usize) -> Error {
+    Error::Bounds {
+        what: "a request in bytes",
+        len: len - LENGTH,
+        max: uapi::REQUEST_MAX - LENGTH,
     }
 }
 

@@ -863,6 +863,7 @@ pub struct GilPresentArgs {
     pub height: u32,
     pub rows: u32,
     pub seen: u32,
+    pub shown: u32,
 }
 
 /// Reply of `gilPresent`.
@@ -870,6 +871,7 @@ pub struct GilPresentArgs {
 pub struct GilPresentReply {
     pub result: i32,
     pub frame: u32,
+    pub changed: u64,
 }
 
 /// Arguments of `gilResize`.

@@ -5808,6 +5808,10 @@ pub struct GlReadPixelsReply<'a> {
     pub result: i32,
     #[serde(borrow)]
     pub pixels: OutData<'a>,
+    pub left: i32,
+    pub low: i32,
+    pub wide: i32,
+    pub high: i32,
 }
 
 /// Arguments of `glReleaseShaderCompiler`.

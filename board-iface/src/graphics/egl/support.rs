@@ -7,6 +7,7 @@ use super::generated::manual::Manual;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Objects, Output, Refusal};
 use crate::graphics::{images, present, resize};
+use crate::process::has_memory;
 use gil_wire::call::{OutData, Property};
 use gil_wire::generated::egl::{self as wire, Kind};
 
@@ -80,6 +81,10 @@ impl Manual for Board {
         if is_fixed && session.driver().gles1.is_none() {
             // As of a configuration without such contexts.
             let result = EGL_BAD_CONFIG;
+            return Ok(wire::EglCreateContextReply { result });
+        }
+        if !has_memory() {
+            let result = EGL_BAD_ALLOC;
             return Ok(wire::EglCreateContextReply { result });
         }
         let reply = run::egl_create_context(session, call, &args)?;

@@ -4,12 +4,13 @@ use super::Gles;
 use super::arrays::Elements;
 use super::generated::manual::Manual;
 use super::generated::types::*;
+use super::reads::{Room, Written};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
 use crate::graphics::egl::support::text;
 use gil_gles_common::fixed::Array;
 use gil_gles_common::pixels::{packed_bytes, pixel_bytes};
-use gil_wire::call::Handle;
+use gil_wire::call::{Handle, OutData};
 use gil_wire::generated::gles as wire;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
@@ -542,15 +543,14 @@ impl Manual for Board {
     fn gl_read_pixels(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GlReadPixelsArgs,
+        mut args: wire::GlReadPixelsArgs,
     ) -> Result<Vec<u8>, Refusal> {
         session.make_current(args.current)?;
-        let (mut width, mut height) = (args.width, args.height);
         let is_bound = session.has_pixel_buffer(GL_PIXEL_PACK_BUFFER_BINDING);
         session.arrange_pack(!is_bound)?;
         let bytes = match is_bound {
             true => Some(0),
-            false => packed_bytes((width, height, 1), args.format, args.r#type),
+            false => packed_bytes((args.width, args.height, 1), args.format, args.r#type),
         };
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
         let bytes = bytes.ok_or(Refusal::missing_size("pixels"))?;
@@ -564,27 +564,28 @@ impl Manual for Board {
         let is_known = pixel_bytes(args.format, args.r#type).is_some();
         if !is_bound && (!is_known || place.is_null()) {
             // Nothing is written, and what else is wrong is found.
-            (width, height) = (width.min(0), height.min(0));
+            (args.width, args.height) = (args.width.min(0), args.height.min(0));
         }
-        if let Some(function) = session.functions().glReadPixels {
-            // SAFETY: there is room for as many bytes as the driver writes, or a buffer of
-            // its own.
-            call.timed(|| unsafe {
-                function(
-                    args.x,
-                    args.y,
-                    width,
-                    height,
-                    args.format,
-                    args.r#type,
-                    place,
-                );
-            });
-        }
-        let pixels = room.data(call, bytes);
+        let written = match Room::new(&args, place, bytes) {
+            Some(room) => session.read_into(call, &args, room)?,
+            None => {
+                session.read_pixels(call, &args, place);
+                Written::All
+            }
+        };
+        let (pixels, (columns, rows)) = match written {
+            Written::All => (room.data(call, bytes), Default::default()),
+            Written::Part(columns, rows) => (OutData::None, (columns, rows)),
+        };
+        // Of a picture whose sides have 31 bits.
+        let number = |value: usize| i32::try_from(value).unwrap_or(0);
         back_end::encode(&wire::GlReadPixelsReply {
             result: NONE,
             pixels,
+            left: number(columns.start),
+            low: number(rows.start),
+            wide: number(columns.len()),
+            high: number(rows.len()),
         })
     }
 

@@ -18,6 +18,7 @@ mod manual;
 pub mod mapping;
 pub mod pictures;
 pub mod readback;
+pub mod reads;
 pub mod support;
 
 use crate::back_end::dispatch::Dispatch;

@@ -179,6 +179,11 @@ pub fn of(image: &Object) -> Option<&Image> {
 }
 
 impl Image {
+    /// The number by which the host compares the buffer with what the board has.
+    pub fn mirror(&self) -> Handle {
+        *self.mirror.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A band's place in the buffer, and its rows.
     fn band(&self, band: &Range<u32>) -> (usize, Rows) {
         window::band(&self.layout, band)
@@ -217,7 +222,7 @@ impl Image {
         let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = band_rows(self.layout.height);
         let mut request = Request::new(wire::GIL_DRAIN_IMAGE, Class::Sync, entry);
-        request.mirror(*self.mirror.lock().unwrap_or_else(PoisonError::into_inner));
+        request.mirror(self.mirror());
         for band in bands(self.layout.height, rows) {
             let (offset, band) = self.band(&band);
             request.output_rows_of(&self.import, offset, band)?;

@@ -50,6 +50,7 @@ use gil_guest::Error;
 use gil_guest::api::{Api, CallResult, Kept, Noted};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
+use gil_wire::call::Handle;
 use gil_wire::generated::egl::Kind;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
@@ -86,6 +87,13 @@ impl Api for Guest {
 
     fn is_key(key: u64) -> bool {
         NAMES.contains(&key)
+    }
+
+    fn mirror(details: &Details) -> Option<Handle> {
+        match details {
+            Details::Image(image) => Some(image.mirror()),
+            _ => None,
+        }
     }
 
     /// Configurations are the board's.

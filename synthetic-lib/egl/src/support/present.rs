@@ -10,7 +10,9 @@ use gil_gles_common::windows::{band_rows, bands};
 use gil_guest::api::{Api, CallResult};
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl as wire;
+use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// `eglSwapBuffers`.
 ///
@@ -27,8 +29,9 @@ pub fn swap(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
     let buffer = window.native.dequeue()?;
     let presented = present(entry, surface, window, buffer);
     match presented {
-        Ok(()) => {
-            window.native.queue(buffer)?;
+        Ok((frame, changed)) => {
+            window.native.queue(buffer, &changed)?;
+            window.shown.store(frame, Relaxed);
             window::follow(entry, dpy, surface, window)
         }
         Err(code) => {
@@ -53,8 +56,14 @@ fn swap_pbuffer(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
     })
 }
 
-/// Ends the frame on the board, which writes into the buffer what that does not have.
-fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> CallResult<()> {
+/// Ends the frame on the board, which writes into the buffer what that does not have: its
+/// number, and the rows in which it differs from the frame that is shown.
+fn present(
+    entry: u64,
+    surface: &Object,
+    window: &Window,
+    buffer: usize,
+) -> CallResult<(u32, Vec<Range<u32>>)> {
     let frames = || window.frames.lock().unwrap_or_else(PoisonError::into_inner);
     let (place, layout) = window.native.target(buffer)?;
     let rows = band_rows(layout.height);
@@ -81,14 +90,41 @@ fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> Call
         height: layout.height,
         rows,
         seen: frames()[buffer],
+        shown: window.shown.load(Relaxed),
     };
     // What is lost on the way leaves anything in the buffer.
     frames()[buffer] = 0;
-    let frame = request.forward(&args, |reply| {
+    let (frame, changed) = request.forward(&args, |reply| {
         let reply: wire::GilPresentReply = reply.decode()?;
         Guest::check(reply.result)?;
-        Ok(reply.frame)
+        Ok((reply.frame, reply.changed))
     })?;
     frames()[buffer] = frame;
-    Ok(())
+    Ok((frame, joined(changed, bands(layout.height, rows))))
+}
+
+/// The bands that have a bit; those that touch are one.
+fn joined(bits: u64, bands: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
+    let mut all: Vec<Range<u32>> = Vec::new();
+    let chosen = bands.enumerate().filter(|(bit, _)| bits >> bit & 1 != 0);
+    for (_, band) in chosen {
+        match all.last_mut() {
+            Some(last) if last.end == band.start => last.end = band.end,
+            _ => all.push(band),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_that_touch_are_one() {
+        let joined = |bits| joined(bits, bands(10, 3));
+        assert_eq!(joined(0), []);
+        assert_eq!(joined(0b1011), [0..6, 9..10]);
+        assert_eq!(joined(u64::MAX), [0..10]);
+    }
 }

@@ -14,6 +14,8 @@ use gil_wire::envelope::Class;
 use gil_wire::generated::egl::{self as wire, Kind};
 use gil_wire::rows::Rows;
 use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 /// What the library keeps of a surface.
@@ -30,6 +32,8 @@ pub struct Window {
     pub native: Box<dyn Native>,
     /// The board's number of the frame that each buffer has; 0: none.
     pub frames: Mutex<[u32; BUFFERS_MAX]>,
+    /// The number of the frame that was shown last; 0: none of this size.
+    pub shown: AtomicU32,
 }
 
 /// A program's list of attributes, of either width.
@@ -121,6 +125,7 @@ pub fn create(
     let window = Some(Window {
         native,
         frames: Mutex::default(),
+        shown: AtomicU32::default(),
     });
     let details = Details::Surface(Surface { window });
     Ok(Object::create(Kind::Surface, new, &[dpy], details))
@@ -144,6 +149,7 @@ pub fn follow(entry: u64, dpy: &Object, surface: &Object, window: &Window) -> Ca
     };
     let mut frames = window.frames.lock().unwrap_or_else(PoisonError::into_inner);
     *frames = Default::default();
+    window.shown.store(0, Relaxed);
     let request = Request::new(wire::GIL_RESIZE, Class::Sync, entry);
     let args = wire::GilResizeArgs {
         dpy: dpy.number(),

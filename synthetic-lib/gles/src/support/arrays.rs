@@ -183,20 +183,21 @@ pub unsafe fn draw(entry: u64, mode: u32, (first, count): (i32, i32)) -> CallRes
 /// As [`draw`].
 pub unsafe fn draw_instanced(
     entry: u64,
-    current: &Context,
     mode: u32,
     (first, count): (i32, i32),
     instances: i32,
 ) -> CallResult<()> {
-    // SAFETY: the caller's.
-    unsafe { send_all(entry, current, (first, count), instances) }?;
-    let request = Request::new(wire::GL_DRAW_ARRAYS_INSTANCED, Class::Post, entry);
-    request.post(&wire::GlDrawArraysInstancedArgs {
-        current: current.number(),
-        mode,
-        first,
-        count,
-        instances,
+    let current = Guest::current_number()?;
+    if shadow::with(|shadow| shadow.reads_memory())? {
+        // SAFETY: the caller's.
+        unsafe { send_all(entry, &Guest::current()?, (first, count), instances) }?;
+    }
+    Guest::post_numbers(wire::GL_DRAW_ARRAYS_INSTANCED, entry, |to| {
+        to.handle(current);
+        to.number(mode.into());
+        to.signed(first.into());
+        to.signed(count.into());
+        to.signed(instances.into());
     })
 }
 
@@ -242,6 +243,70 @@ impl Kind {
 /// that they name.
 pub unsafe fn draw_elements(
     entry: u64,
+    elements: Elements,
+    kind: Kind,
+    base: Option<i32>,
+    indices: *const c_void,
+) -> CallResult<()> {
+    let is_in_buffers = shadow::with(|shadow| {
+        let indices = shadow.buffer(GL_ELEMENT_ARRAY_BUFFER);
+        indices != 0 && !shadow.reads_memory()
+    })?;
+    match base {
+        None if is_in_buffers => draw_bound(entry, elements, kind, indices as u64),
+        // SAFETY: the caller's.
+        _ => unsafe { draw_sent(entry, &Guest::current()?, elements, kind, base, indices) },
+    }
+}
+
+/// The same of indices at an offset into a buffer, which are added to nothing, and of arrays
+/// in buffers: most draws.
+#[inline]
+fn draw_bound(entry: u64, (mode, count, ty): Elements, kind: Kind, offset: u64) -> CallResult<()> {
+    const NO_INDICES: u8 = 0; // `InData::Null`
+    let current = Guest::current_number()?;
+    match kind {
+        Kind::Plain => Guest::post_numbers(wire::GL_DRAW_ELEMENTS, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+            to.signed(count.into());
+            to.number(ty.into());
+            to.number(offset);
+            to.byte(NO_INDICES);
+        }),
+        Kind::Instanced(instances) => {
+            Guest::post_numbers(wire::GL_DRAW_ELEMENTS_INSTANCED, entry, |to| {
+                to.handle(current);
+                to.number(mode.into());
+                to.signed(count.into());
+                to.number(ty.into());
+                to.signed(instances.into());
+                to.number(offset);
+                to.byte(NO_INDICES);
+            })
+        }
+        Kind::Ranged(start, end) => {
+            Guest::post_numbers(wire::GL_DRAW_RANGE_ELEMENTS, entry, |to| {
+                to.handle(current);
+                to.number(mode.into());
+                to.number(start.into());
+                to.number(end.into());
+                to.signed(count.into());
+                to.number(ty.into());
+                to.number(offset);
+                to.byte(NO_INDICES);
+            })
+        }
+    }
+}
+
+/// The same of indices or arrays that go along, or are added to.
+///
+/// # Safety
+/// As [`draw_elements`].
+#[inline(never)]
+unsafe fn draw_sent(
+    entry: u64,
     current: &Context,
     (mode, count, ty): Elements,
     kind: Kind,
@@ -274,17 +339,6 @@ pub unsafe fn draw_elements(
         }
     }
     let current = current.number();
-    if let (Kind::Plain, None, true) = (kind, base, is_bound) {
-        // Most draws: their indices are in a buffer.
-        return Guest::post_numbers(wire::GL_DRAW_ELEMENTS, entry, |to| {
-            to.handle(current);
-            to.number(mode.into());
-            to.signed(count.into());
-            to.number(ty.into());
-            to.number(indices as u64);
-            to.byte(0); // of `InData::Null`
-        });
-    }
     let mut request = Request::new(kind.op(base.is_some()), Class::Post, entry);
     let (offset, indices) = match is_bound {
         true => (indices as u64, InData::Null),
@@ -409,7 +463,6 @@ pub unsafe fn draw_several(
 /// The lists have `draws` numbers and addresses; for each as [`draw_elements`].
 pub unsafe fn draw_several_elements(
     entry: u64,
-    current: &Context,
     (mode, ty): (u32, u32),
     (count, indices): (*const GLsizei, *const *const c_void),
     bases: Option<*const GLint>,
@@ -420,7 +473,7 @@ pub unsafe fn draw_several_elements(
         for (at, count) in counts(count, draws)?.iter().enumerate() {
             let (elements, indices) = ((mode, *count, ty), *indices.add(at));
             let base = bases.map(|bases| *bases.add(at));
-            draw_elements(entry, current, elements, Kind::Plain, base, indices)?;
+            draw_elements(entry, elements, Kind::Plain, base, indices)?;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@
 //! | [`arrays`] | draws, and vertex arrays in the program's memory |
 //! | [`fixed`] | arrays of OpenGL ES 1.1 |
 //! | [`pictures`] | pictures in the program's memory |
+//! | [`pixels`] | pictures that are read |
 //! | [`mapping`] | buffers in the program's memory |
 //! | [`images`] | textures and renderbuffers of EGL's images |
 //! | [`reach`] | which of them a context's calls read and write |
@@ -23,6 +24,7 @@ pub mod images;
 mod manual;
 pub mod mapping;
 pub mod pictures;
+pub mod pixels;
 pub mod reach;
 pub mod shadow;
 pub mod syncs;
@@ -295,8 +297,7 @@ impl Helpers for Guest {
 
     /// What is bound to a number is bound to the target too.
     fn binds(target: GLenum, buffer: GLuint) -> CallResult<()> {
-        shadow::of(&Self::current()?).bind_buffer(target, buffer);
-        Ok(())
+        shadow::with(|shadow| shadow.bind_buffer(target, buffer))
     }
 
     fn enables(cap: GLenum) -> CallResult<()> {
@@ -367,10 +368,9 @@ impl Helpers for Guest {
 
     /// A buffer with new contents is not mapped.
     fn unmaps(target: GLenum) -> CallResult<()> {
-        let current = Self::current()?;
-        let mut shadow = shadow::of(&current);
-        let buffer = shadow.buffer(target);
-        shadow.mapped.remove(&buffer);
-        Ok(())
+        shadow::with(|shadow| {
+            let buffer = shadow.buffer(target);
+            shadow.mapped.remove(&buffer);
+        })
     }
 }

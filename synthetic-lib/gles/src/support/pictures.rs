@@ -5,11 +5,9 @@ use super::shadow::Shadow;
 use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
-use gil_egl::support::work;
 use gil_gles_common::pixels::{Size, Store};
-use gil_guest::api::{Api, CallResult, Described, data};
-use gil_wire::call::OutRoom;
-use gil_wire::generated::gles::{self as wire, Pixels};
+use gil_guest::api::{CallResult, Described};
+use gil_wire::generated::gles::Pixels;
 use gil_wire::rows::Rows;
 use std::ffi::c_void;
 
@@ -50,7 +48,10 @@ pub fn stored(shadow: &mut Shadow, name: u32) -> Option<GLint> {
 }
 
 /// Where the rows of a picture at `pixels` begin, and the rows.
-fn rows(
+///
+/// # Errors
+/// `GL_INVALID_VALUE` if they overflow.
+pub fn rows(
     store: Store,
     size: Size,
     (format, ty): (u32, u32),
@@ -85,8 +86,67 @@ pub unsafe fn input<'a>(
         return Ok(Pixels::Offset(pixels as u64));
     }
     let (begin, rows) = rows(store, size, kind, pixels)?;
-    // SAFETY: the caller's.
-    Ok(Pixels::Data(unsafe { request.input_rows(begin, rows) }?))
+    // SAFETY: the caller's. What comes back is this request's argument.
+    let data = match rows.overlap() && !begin.is_null() {
+        true => unsafe { request.input_of(apart(begin.cast(), &rows)?) },
+        false => unsafe { request.input_rows(begin, rows) }?,
+    };
+    Ok(Pixels::Data(data))
+}
+
+/// Most bytes of a picture whose rows overlap: no driver has larger ones.
+const APART_MAX: usize = 1 << 30;
+
+/// Room for rows one behind the other.
+///
+/// # Errors
+/// The API's code.
+pub fn room_of(rows: &Rows) -> CallResult<Vec<u8>> {
+    let len = rows.packed().get().filter(|len| *len <= APART_MAX);
+    let len = len.ok_or(Guest::BOUNDS)?;
+    let mut room = Vec::new();
+    room.try_reserve_exact(len)
+        .map_err(|_| GL_OUT_OF_MEMORY as i32)?;
+    Ok(room)
+}
+
+/// Where each row begins, and the bytes of one.
+fn places(rows: &Rows) -> CallResult<(impl Iterator<Item = usize> + use<>, usize)> {
+    let places = rows.places().ok_or(Guest::BOUNDS)?;
+    let row = usize::try_from(rows.row).map_err(|_| Guest::BOUNDS)?;
+    // All of them are within a span that is an address here.
+    rows.span().get().ok_or(Guest::BOUNDS)?;
+    Ok((places.map(|place| place as usize), row))
+}
+
+/// Rows that overlap, one behind the other.
+///
+/// # Safety
+/// `begin` names the rows.
+unsafe fn apart(begin: *const u8, rows: &Rows) -> CallResult<Vec<u8>> {
+    let mut all = room_of(rows)?;
+    let (places, row) = places(rows)?;
+    for place in places {
+        // SAFETY: the caller's.
+        all.extend_from_slice(unsafe { std::slice::from_raw_parts(begin.add(place), row) });
+    }
+    Ok(all)
+}
+
+/// Writes rows that lie one behind the other to where they overlap, in their order.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `begin` points to space for the rows.
+pub unsafe fn over(begin: *mut u8, rows: &Rows, all: &[u8]) -> CallResult<()> {
+    let (places, row) = places(rows)?;
+    for (place, bytes) in places.zip(all.chunks_exact(row)) {
+        // SAFETY: the caller's; the bytes are the library's.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), begin.add(place), row) };
+    }
+    Ok(())
 }
 
 /// A compressed picture for the board.
@@ -136,58 +196,4 @@ pub fn fits(
         true => Ok(()),
         false => Err(GL_INVALID_OPERATION as i32),
     }
-}
-
-/// `glReadPixels`.
-///
-/// # Errors
-/// The API's code.
-///
-/// # Safety
-/// `pixels` is an offset into the buffer that is bound, or points to space for the
-/// picture.
-pub unsafe fn read(
-    entry: u64,
-    current: &Context,
-    (x, y): (i32, i32),
-    (width, height): (i32, i32),
-    (format, ty): (u32, u32),
-    pixels: *mut c_void,
-) -> CallResult<()> {
-    let (is_bound, store) = {
-        let shadow = shadow::of(current);
-        (shadow.has_pixel_buffer(GL_PIXEL_PACK_BUFFER), shadow.pack)
-    };
-    let mut request: Request = work::handed_over(wire::GL_READ_PIXELS, entry, current, !is_bound);
-    let (begin, rows) = match is_bound {
-        true => (std::ptr::null(), Rows::default()),
-        false => rows(store, (width, height, 1), (format, ty), pixels)?,
-    };
-    let merged = rows.merged();
-    let len = merged.packed().get().ok_or(Guest::BOUNDS)?;
-    let room = match merged.rows {
-        // SAFETY: the caller's. One row may come inside the answer.
-        0 | 1 => unsafe { request.output(begin.cast_mut(), len) },
-        // SAFETY: the same.
-        _ => unsafe { request.output_rows(begin.cast_mut(), rows) }?,
-    };
-    let args = wire::GlReadPixelsArgs {
-        current: current.number(),
-        x,
-        y,
-        width,
-        height,
-        format,
-        r#type: ty,
-        offset: if is_bound { pixels as u64 } else { 0 },
-        pixels: if is_bound { OutRoom::Null } else { room },
-    };
-    request.forward(&args, |reply| {
-        let reply: wire::GlReadPixelsReply<'_> = reply.decode()?;
-        if !begin.is_null() && merged.rows <= 1 {
-            // SAFETY: the caller's.
-            unsafe { data::write_data(&reply.pixels, begin.cast_mut(), len) };
-        }
-        Guest::check(reply.result)
-    })
 }

@@ -259,32 +259,30 @@ thread_local! {
 /// Has `use_it` use the state of the thread's context.
 ///
 /// # Errors
-/// The API's code if there is none.
-#[inline]
+/// The API's code if there is none, as in a thread that is ending.
+#[inline(always)]
 pub fn with<R>(use_it: impl FnOnce(&mut Shadow) -> R) -> CallResult<R> {
     let number = current::number();
-    let mut use_it = Some(use_it);
-    // A thread that is ending has none.
-    let used = LAST.try_with(|last| match &*last.borrow() {
-        Some((of, shadow)) if *of == number => use_it.take().map(|it| it(&mut locked(shadow))),
-        _ => None,
+    let used = LAST.try_with(|last| {
+        if last.borrow().as_ref().is_none_or(|(of, _)| *of != number) {
+            find(last)?;
+        }
+        // Here once, so that it is no function: most calls are this.
+        let last = last.borrow();
+        let (_, shadow) = last.as_ref().ok_or(GL_INVALID_OPERATION as i32)?;
+        Ok(use_it(&mut locked(shadow)))
     });
-    match (used.ok().flatten(), use_it) {
-        (Some(used), _) => Ok(used),
-        (None, Some(use_it)) => with_another(use_it),
-        (None, None) => Err(GL_INVALID_OPERATION as i32),
-    }
+    used.unwrap_or(Err(GL_INVALID_OPERATION as i32))
 }
 
-/// The same where the thread used another context's state last.
+/// Finds the state of the thread's context, where it used another's last.
 #[cold]
-fn with_another<R>(use_it: impl FnOnce(&mut Shadow) -> R) -> CallResult<R> {
+fn find(last: &RefCell<Option<(Handle, Shared)>>) -> CallResult<()> {
     let shadow = current::with(|context| shared(context).clone());
     let shadow = shadow.ok_or(GL_INVALID_OPERATION as i32)?;
-    let last = (current::number(), shadow.clone());
-    let before = LAST.try_with(|it| it.replace(Some(last)));
+    let before = last.replace(Some((current::number(), shadow)));
     drop(before);
-    Ok(use_it(&mut locked(&shadow)))
+    Ok(())
 }
 
 /// A context's state. No other thread has it: the context is current in this one.

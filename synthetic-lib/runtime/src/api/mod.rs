@@ -37,9 +37,9 @@ pub use info::Room;
 pub use objects::{Hold, Kept, Object, new_event, new_number};
 pub use request::{Reply, Request};
 
+use crate::Error;
 use crate::later::{self, Moment};
 use crate::registry::{Registry, Tag};
-use crate::{ByHand, Error};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
@@ -125,6 +125,11 @@ pub trait Api: Described {
     /// Whether an operation signals objects of this kind.
     fn is_event(_kind: Self::Kind) -> bool {
         false
+    }
+
+    /// The number under which the host keeps copies of what an object has; they go with it.
+    fn mirror(_details: &Self::Details) -> Option<Handle> {
+        None
     }
 
     /// A queue as the timeline knows it.
@@ -236,7 +241,7 @@ pub trait Api: Described {
     fn post_numbers(op: Op, entry: u64, write: impl Fn(&mut Writer<'_>)) -> CallResult<()> {
         let call = Envelope::new(op, Class::Post, entry);
         crate::client()
-            .and_then(|client| client.post_numbers(&call, &ByHand(write), Self::POSTS_LAZILY))
+            .and_then(|client| client.post_numbers(&call, write, Self::POSTS_LAZILY))
             .map_err(|error| Self::failed(op, &error))
     }
 

@@ -363,6 +363,7 @@ fn tell_board<A: Api>(dead: &registry::Object<Kept<A>>, entry: u64) -> CallResul
     };
     let call = Envelope {
         retires: A::is_event(kind).then_some(number.0),
+        mirror: A::mirror(&dead.data.details).map(|number| number.0),
         ..Envelope::new(op, Class::Post, entry)
     };
     let args = ByHand(|to: &mut Writer<'_>| to.handle(number));

@@ -34,6 +34,8 @@ pub struct Request<A> {
     regions: Vec<Region>,
     inline_in: usize,
     inline_out: usize,
+    /// Memory of the library's own that the board reads.
+    own: Vec<Vec<u8>>,
     api: PhantomData<A>,
 }
 
@@ -70,6 +72,7 @@ impl<A: Api> Request<A> {
             regions: Vec::new(),
             inline_in: 0,
             inline_out: 0,
+            own: Vec::new(),
             api: PhantomData,
         }
     }
@@ -92,6 +95,20 @@ impl<A: Api> Request<A> {
             return InData::Inline(unsafe { std::slice::from_raw_parts(ptr.cast(), len) });
         }
         InData::Region(self.region(ptr, len, Direction::In))
+    }
+
+    /// Bytes of the library's own, to be read by the board; the request has them until it is
+    /// handed over.
+    ///
+    /// # Safety
+    /// What comes back is used as an argument of this request alone, which is not dropped
+    /// before that.
+    pub unsafe fn input_of<'a>(&mut self, bytes: Vec<u8>) -> InData<'a> {
+        let (ptr, len) = (bytes.as_ptr(), bytes.len());
+        self.own.push(bytes);
+        // SAFETY: they stay where they are as long as the request, which is long enough by
+        // the caller's promise.
+        unsafe { self.input(ptr.cast(), len) }
     }
 
     /// A string that ends with a NUL, without it.

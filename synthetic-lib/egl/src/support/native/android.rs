@@ -13,6 +13,7 @@ use gil_gbm::chain::BUFFERS_MAX;
 use gil_gbm::format::Format;
 use gil_guest::Import;
 use gil_guest::api::CallResult;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What buffers are for: a GPU draws to them and the CPU may write them, so that a gralloc
@@ -220,7 +221,7 @@ impl Native for Window {
         state.drawn.as_ref().is_some_and(|drawn| drawn.is_new)
     }
 
-    fn queue(&self, _: usize) -> CallResult<()> {
+    fn queue(&self, _: usize, _: &[Range<u32>]) -> CallResult<()> {
         // The picture is in the buffer: there is nothing to wait for.
         let queued = self.hooks.queue(self.take().ok_or(EGL_BAD_SURFACE)?);
         queued.map_err(|refusal| refusal.noted(EGL_BAD_SURFACE))

@@ -10,6 +10,7 @@ use gil_guest::api::CallResult;
 use memmap2::{MmapOptions, MmapRaw};
 use std::ffi::{c_ulong, c_void};
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -213,7 +214,7 @@ impl Native for Window {
         Ok((Place::Memory(start), layout))
     }
 
-    fn queue(&self, buffer: usize) -> CallResult<()> {
+    fn queue(&self, buffer: usize, _: &[Range<u32>]) -> CallResult<()> {
         if self.buffers == 1 {
             return Ok(());
         }

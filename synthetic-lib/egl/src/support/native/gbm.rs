@@ -7,6 +7,7 @@ use gil_gbm::buffer::Layout;
 use gil_gbm::format::Format;
 use gil_guest::api::CallResult;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl Native for Surface {
         Ok((Place::Import(import.clone()), buffer.layout))
     }
 
-    fn queue(&self, buffer: usize) -> CallResult<()> {
+    fn queue(&self, buffer: usize, _: &[Range<u32>]) -> CallResult<()> {
         self.window.chain.queue(buffer);
         Ok(())
     }

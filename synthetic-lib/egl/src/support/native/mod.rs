@@ -13,6 +13,7 @@ use gil_guest::Import;
 use gil_guest::api::CallResult;
 use memmap2::MmapRaw;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The memory of a buffer, for the board.
@@ -53,11 +54,12 @@ pub trait Native: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// A buffer is finished: what shows the window may take it.
+    /// A buffer is finished: what shows the window may take it. Of the picture before,
+    /// these rows are `changed`.
     ///
     /// # Errors
     /// The API's code.
-    fn queue(&self, buffer: usize) -> CallResult<()>;
+    fn queue(&self, buffer: usize, changed: &[Range<u32>]) -> CallResult<()>;
 
     /// A buffer was not drawn to.
     fn cancel(&self, buffer: usize);

@@ -13,6 +13,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::ffi::c_void;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -173,6 +174,19 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Marks rows of the buffer. Before version 4, the compositor's pixels may have another
+    /// size, which only the program knows.
+    fn damage(&self, changed: &[Range<u32>]) {
+        if self.surface.version() < wl_surface::REQ_DAMAGE_BUFFER_SINCE {
+            return self.surface.damage(0, 0, i32::MAX, i32::MAX);
+        }
+        let row = |row: u32| i32::try_from(row).unwrap_or(i32::MAX);
+        for rows in changed {
+            let (first, count) = (row(rows.start), row(rows.end - rows.start));
+            self.surface.damage_buffer(0, first, i32::MAX, count);
+        }
+    }
+
     fn stride(&self, width: u32) -> u32 {
         width * self.format.bits / 8
     }
@@ -245,11 +259,11 @@ impl Native for Window {
         Ok(mapped(&picture.memory, state.size, self.format, stride))
     }
 
-    fn queue(&self, buffer: usize) -> CallResult<()> {
+    fn queue(&self, buffer: usize, changed: &[Range<u32>]) -> CallResult<()> {
         let mut state = self.state();
         let picture = state.pictures[buffer].as_ref().ok_or(EGL_BAD_ALLOC)?;
         self.surface.attach(Some(&picture.buffer), 0, 0);
-        self.surface.damage(0, 0, i32::MAX, i32::MAX);
+        self.damage(changed);
         // One that is on its way already is enough: of a hidden window none may come.
         if !std::mem::replace(&mut state.events.is_early, true) {
             self.surface.frame(&state.queue.handle(), ());

@@ -11,6 +11,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
@@ -350,7 +351,7 @@ impl Native for Window {
         Ok(mapped(&segment.memory, state.size, self.format, stride))
     }
 
-    fn queue(&self, buffer: usize) -> CallResult<()> {
+    fn queue(&self, buffer: usize, _: &[Range<u32>]) -> CallResult<()> {
         let mut state = self.state();
         let (width, height) = state.size;
         let side = |side: u32| u16::try_from(side).unwrap_or(u16::MAX);

@@ -33,10 +33,10 @@ impl Draws for Guest {
         primcount: GLsizei,
     ) {
         Self::nothing(|| {
+            let (kind, lists) = ((mode, r#type), (count, indices));
             images::draws();
-            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, None, primcount) }
+            unsafe { arrays::draw_several_elements(entry, kind, lists, None, primcount) }
         });
     }
 
@@ -51,10 +51,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
+            let (kind, lists) = ((mode, r#type), (count, indices));
             let bases = Some(basevertex);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, bases, drawcount) }
+            unsafe { arrays::draw_several_elements(entry, kind, lists, bases, drawcount) }
         });
     }
 
@@ -75,9 +75,8 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let current = Self::current()?;
             // SAFETY: the caller's.
-            unsafe { arrays::draw_instanced(entry, &current, mode, (first, count), instancecount) }
+            unsafe { arrays::draw_instanced(entry, mode, (first, count), instancecount) }
         });
     }
 
@@ -90,9 +89,9 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, Kind::Plain, None, indices) }
+            unsafe { arrays::draw_elements(entry, elements, Kind::Plain, None, indices) }
         });
     }
 
@@ -106,10 +105,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             let kind = Kind::Instanced(instancecount);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, None, indices) }
+            unsafe { arrays::draw_elements(entry, elements, kind, None, indices) }
         });
     }
 
@@ -124,10 +123,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             let kind = Kind::Ranged(start, end);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, None, indices) }
+            unsafe { arrays::draw_elements(entry, elements, kind, None, indices) }
         });
     }
 
@@ -141,10 +140,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             let (kind, base) = (Kind::Plain, Some(basevertex));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+            unsafe { arrays::draw_elements(entry, elements, kind, base, indices) }
         });
     }
 
@@ -160,10 +159,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             let (kind, base) = (Kind::Ranged(start, end), Some(basevertex));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+            unsafe { arrays::draw_elements(entry, elements, kind, base, indices) }
         });
     }
 
@@ -178,10 +177,10 @@ impl Draws for Guest {
     ) {
         Self::nothing(|| {
             images::draws();
-            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let elements = (mode, count, r#type);
             let (kind, base) = (Kind::Instanced(instancecount), Some(basevertex));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+            unsafe { arrays::draw_elements(entry, elements, kind, base, indices) }
         });
     }
 

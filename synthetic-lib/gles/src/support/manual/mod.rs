@@ -129,17 +129,19 @@ impl Manual for Guest {
         flags: GLbitfield,
         timeout: GLuint64,
     ) -> GLenum {
-        Self::value(|| {
+        let mut ended = GL_WAIT_FAILED;
+        Self::nothing(|| {
             let current = Self::current()?;
             let sync = Object::find(wire::Kind::Sync, sync)?;
             // It lives until the wait has ended.
             let hold = sync.hold().ok_or(Self::INVALID_VALUE)?;
-            let ended = syncs::client_wait(entry, &current, hold.object(), flags, timeout)?;
-            if ended != GL_TIMEOUT_EXPIRED {
-                images::drain(entry, &current)?;
+            ended = syncs::client_wait(entry, &current, hold.object(), flags, timeout)?;
+            match ended {
+                GL_TIMEOUT_EXPIRED => Ok(()),
+                _ => images::drain(entry, &current),
             }
-            Ok(ended)
-        })
+        });
+        ended
     }
 }
 

@@ -1,10 +1,10 @@
 //! Pictures that are read.
 
-use crate::generated::manual::{Guest, Reads, Request};
+use crate::generated::manual::{Guest, Reads};
 use crate::generated::types::*;
+use crate::support::pixels::{self, Picture};
 use crate::support::{pictures, shadow};
 use gil_guest::api::{Api, Current};
-use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
 
@@ -20,9 +20,13 @@ impl Reads for Guest {
         pixels: *mut c_void,
     ) {
         Self::nothing(|| {
-            let (current, size) = (Self::current()?, (width, height));
+            let picture = Picture {
+                place: (x, y),
+                size: (width, height),
+                kind: (format, r#type),
+            };
             // SAFETY: the caller's.
-            unsafe { pictures::read(entry, &current, (x, y), size, (format, r#type), pixels) }
+            unsafe { pixels::read(entry, &Self::current()?, picture, pixels) }
         });
     }
 
@@ -40,20 +44,24 @@ impl Reads for Guest {
         Self::nothing(|| {
             let (current, kind) = (Self::current()?, (format, r#type));
             pictures::fits(&current, (width, height), kind, buf_size)?;
+            let picture = Picture {
+                place: (x, y),
+                size: (width, height),
+                kind,
+            };
             // SAFETY: the caller's.
-            unsafe { pictures::read(entry, &current, (x, y), (width, height), kind, data) }
+            unsafe { pixels::read(entry, &current, picture, data) }
         });
     }
 
     unsafe fn glPixelStorei(entry: u64, pname: GLenum, param: GLint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            pictures::store(&mut shadow::of(&current), pname, param);
-            let request = Request::new(wire::GL_PIXEL_STOREI, Class::Post, entry);
-            request.post(&wire::GlPixelStoreiArgs {
-                current: current.number(),
-                pname,
-                param,
+            let current = Self::current_number()?;
+            shadow::with(|shadow| pictures::store(shadow, pname, param))?;
+            Self::post_numbers(wire::GL_PIXEL_STOREI, entry, |to| {
+                to.handle(current);
+                to.number(pname.into());
+                to.signed(param.into());
             })
         });
     }

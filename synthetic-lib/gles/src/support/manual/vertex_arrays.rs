@@ -66,46 +66,45 @@ impl VertexArrays for Guest {
         pointer: *const c_void,
     ) {
         Self::nothing(|| {
-            let current = Self::current()?;
+            let current = Self::current_number()?;
             let array = Self::array((size, r#type, stride), 0, true);
             // What is an error leaves the attribute as it was.
             let array = array.filter(|_| matches!(r#type, GL_BYTE..=GL_UNSIGNED_INT));
             let offset = shadow::with(|shadow| describe(shadow, index, array, pointer))??;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_I_POINTER, Class::Post, entry);
-            request.post(&wire::GlVertexAttribIPointerArgs {
-                current: current.number(),
-                index,
-                size,
-                r#type,
-                stride,
-                offset,
+            Self::post_numbers(wire::GL_VERTEX_ATTRIB_I_POINTER, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.signed(size.into());
+                to.number(r#type.into());
+                to.signed(stride.into());
+                to.number(offset);
             })
         });
     }
 
     unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            if let Some(attribute) = shadow::of(&current).attribute(index) {
-                attribute.divisor = divisor;
-            }
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_DIVISOR, Class::Post, entry);
-            request.post(&wire::GlVertexAttribDivisorArgs {
-                current: current.number(),
-                index,
-                divisor,
+            let current = Self::current_number()?;
+            shadow::with(|shadow| {
+                if let Some(attribute) = shadow.attribute(index) {
+                    attribute.divisor = divisor;
+                }
+            })?;
+            Self::post_numbers(wire::GL_VERTEX_ATTRIB_DIVISOR, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.number(divisor.into());
             })
         });
     }
 
     unsafe fn glBindVertexArray(entry: u64, array: GLuint) {
         Self::nothing(|| {
-            let current = Self::current()?;
-            shadow::of(&current).bind_vertex_array(array);
-            let request = Request::new(wire::GL_BIND_VERTEX_ARRAY, Class::Post, entry);
-            request.post(&wire::GlBindVertexArrayArgs {
-                current: current.number(),
-                array,
+            let current = Self::current_number()?;
+            shadow::with(|shadow| shadow.bind_vertex_array(array))?;
+            Self::post_numbers(wire::GL_BIND_VERTEX_ARRAY, entry, |to| {
+                to.handle(current);
+                to.number(array.into());
             })
         });
     }
