@@ -1360,6 +1360,9 @@ _Static_assert(sizeof(GLubyte) == sizeof(uint8_t), "GLubyte");
 _Static_assert(sizeof(GLuint) == sizeof(uint32_t), "GLuint");
 _Static_assert(sizeof(GLuint64) == sizeof(uint64_t), "GLuint64");
 
+#ifdef GL_ACTIVE_TEXTURE
+_Static_assert((int64_t)(GL_ACTIVE_TEXTURE) == 34016, "GL_ACTIVE_TEXTURE");
+#endif
 #ifdef GL_ALPHA
 _Static_assert((int64_t)(GL_ALPHA) == 6406, "GL_ALPHA");
 #endif
@@ -1461,6 +1464,12 @@ _Static_assert((int64_t)(GL_FLOAT) == 5126, "GL_FLOAT");
 #endif
 #ifdef GL_FRAMEBUFFER
 _Static_assert((int64_t)(GL_FRAMEBUFFER) == 36160, "GL_FRAMEBUFFER");
+#endif
+#ifdef GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME
+_Static_assert((int64_t)(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME) == 36049, "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME");
+#endif
+#ifdef GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE
+_Static_assert((int64_t)(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE) == 36048, "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE");
 #endif
 #ifdef GL_FRAMEBUFFER_BINDING
 _Static_assert((int64_t)(GL_FRAMEBUFFER_BINDING) == 36006, "GL_FRAMEBUFFER_BINDING");
@@ -1593,6 +1602,9 @@ _Static_assert((int64_t)(GL_SHADING_LANGUAGE_VERSION) == 35724, "GL_SHADING_LANG
 #endif
 #ifdef GL_SHORT
 _Static_assert((int64_t)(GL_SHORT) == 5122, "GL_SHORT");
+#endif
+#ifdef GL_TEXTURE
+_Static_assert((int64_t)(GL_TEXTURE) == 5890, "GL_TEXTURE");
 #endif
 #ifdef GL_TEXTURE0
 _Static_assert((int64_t)(GL_TEXTURE0) == 33984, "GL_TEXTURE0");

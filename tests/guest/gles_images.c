@@ -119,6 +119,27 @@ static void forget(struct picture *it)
 	glDeleteTextures(1, &it->texture);
 }
 
+/* What a program bound before it had images counts. The first of all. */
+static void bound_before(void)
+{
+	struct picture it = { 0 }, made;
+
+	glActiveTexture(GL_TEXTURE2);
+	glGenTextures(1, &it.texture);
+	glBindTexture(GL_TEXTURE_2D, it.texture);
+	glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 4, 4, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+	make_framebuffer(&it);
+	made = buffer(0x010203);
+	target(GL_TEXTURE_2D, made.image);
+	fill(0, 0, WIDTH, HEIGHT, 0x123456);
+	glFinish();
+	says(pixel(made.bo, 5, 5) == 0x123456, "a framebuffer that was bound before draws to it");
+	made.texture = it.texture;
+	made.framebuffer = it.framebuffer;
+	glActiveTexture(GL_TEXTURE0);
+	end(&made);
+}
+
 /* ---- what writes to a texture, without a framebuffer that has it ---- */
 
 static void parts_of_textures(void)
@@ -357,6 +378,7 @@ int main(void)
 			&config, 1, &count);
 	first = context(EGL_NO_CONTEXT);
 	use(first);
+	bound_before();
 	parts_of_textures();
 	shaders_write();
 	attachments();

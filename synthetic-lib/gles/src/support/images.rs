@@ -6,9 +6,10 @@
 //! Objects are those of a share group. What a context's calls reach is its own
 //! ([`super::reach`]).
 
-use super::reach::{Attached, Name};
-use super::{Context, shadow};
+use super::reach::{Attached, Bound, Name, Reach, binding};
+use super::{Context, shadow, texts};
 use crate::generated::manual::Guest;
+use crate::generated::stubs;
 use crate::generated::types::*;
 use foldhash::HashMap;
 use gil_egl::generated::manual as egl;
@@ -115,8 +116,91 @@ fn written(context: &Context, reached: impl IntoIterator<Item = Attached>) {
     }
 }
 
+/// A value of the context's.
+fn integer(name: GLenum) -> u32 {
+    let mut value = 0;
+    // SAFETY: the names that this is called with have one value.
+    unsafe { stubs::glGetIntegerv(name, &raw mut value) };
+    value.cast_unsigned()
+}
+
+/// What the context has bound. OpenGL ES 1.1 has framebuffers by an extension.
+fn bound_now(context: &Context) -> CallResult<Bound> {
+    let unit = integer(GL_ACTIVE_TEXTURE);
+    let is_fixed = shadow::of(context).fixed.is_some();
+    let mut extensions = texts::extensions()?;
+    if is_fixed && !extensions.any(|it| it == b"GL_OES_framebuffer_object") {
+        return Ok(Bound {
+            unit,
+            ..Bound::default()
+        });
+    }
+    let draw = integer(GL_FRAMEBUFFER_BINDING);
+    let read = match texts::version()? {
+        (3.., _) => integer(GL_READ_FRAMEBUFFER_BINDING),
+        _ => draw,
+    };
+    Ok(Bound {
+        unit,
+        draw,
+        read,
+        renderbuffer: integer(GL_RENDERBUFFER_BINDING),
+    })
+}
+
+/// What the framebuffer that is bound to a target has in front; name 0 if nothing.
+fn attached_now(target: GLenum) -> Name {
+    const POINT: GLenum = GL_COLOR_ATTACHMENT0;
+    let ask = |name| {
+        let mut value = 0;
+        // SAFETY: these names have one value.
+        unsafe {
+            stubs::glGetFramebufferAttachmentParameteriv(target, POINT, name, &raw mut value);
+        }
+        value.cast_unsigned()
+    };
+    match ask(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE) {
+        GL_TEXTURE => Name::Texture(ask(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME)),
+        GL_RENDERBUFFER => Name::Renderbuffer(ask(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME)),
+        _ => Name::Texture(0),
+    }
+}
+
+/// Asks for what the context had bound before its calls were followed.
+fn learn(context: &Context) {
+    let is_learned = shadow::of(context).reach.is_learned();
+    if !is_learned {
+        // A context that is lost has nothing.
+        let bound = bound_now(context).unwrap_or_default();
+        shadow::of(context).reach.learn(bound);
+    }
+    // Only version 3 has a framebuffer for reading that is another.
+    for target in [GL_FRAMEBUFFER, GL_READ_FRAMEBUFFER] {
+        let lacks = shadow::of(context).reach.lacks_attached(target);
+        if lacks {
+            let name = attached_now(target);
+            let mut shadow = shadow::of(context);
+            shadow.reach.attach(target, GL_COLOR_ATTACHMENT0, name);
+        }
+    }
+}
+
+/// The texture or renderbuffer that is bound to a target; none if it has no images.
+fn bound_to(context: &Context, target: GLenum) -> Option<Name> {
+    learn(context);
+    let known = shadow::of(context).reach.bound(target);
+    if known.is_some() {
+        return known;
+    }
+    let texture = integer(binding(target)?);
+    let mut shadow = shadow::of(context);
+    shadow.reach.bind_texture(target, texture);
+    Some(Name::Texture(texture))
+}
+
 /// What the context drew went to what it reaches now. To be called before that changes.
 fn note(context: &Context) {
+    learn(context);
     let reached = {
         let shadow = shadow::of(context);
         // OpenGL ES 1.1 draws in more ways than those that say so.
@@ -141,14 +225,14 @@ fn fill(entry: u64, images: impl IntoIterator<Item = Used>) -> CallResult<()> {
 
 const OUT_OF_MEMORY: i32 = GL_OUT_OF_MEMORY as i32;
 
-/// Changes what the context reaches. What the CPU drew to what `reads` then names goes to
+/// Changes what the context reaches, if there are images. What the CPU drew to what `reads` then names goes to
 /// the board.
 fn changes<R: IntoIterator<Item = Attached>>(
-    change: impl FnOnce(&mut super::reach::Reach),
-    reads: impl FnOnce(&super::reach::Reach) -> R,
+    change: impl FnOnce(&mut Reach),
+    reads: impl FnOnce(&Reach) -> R,
 ) -> CallResult<()> {
     if !ANY.load(Ordering::Relaxed) {
-        return shadow::with(|shadow| change(&mut shadow.reach));
+        return Ok(());
     }
     let context = <Guest as Current>::current()?;
     note(&context);
@@ -193,21 +277,40 @@ pub fn sampled(target: GLenum, texture: u32) -> CallResult<()> {
     )
 }
 
-/// A texture is bound to an image unit.
+/// A texture is bound to an image unit. This is followed also before there are images.
 ///
 /// # Errors
 /// The API's code.
 pub fn image_unit(unit: u32, texture: u32, access: GLenum) -> CallResult<()> {
+    if !ANY.load(Ordering::Relaxed) {
+        return shadow::with(|shadow| shadow.reach.bind_image(unit, texture, access));
+    }
     changes(
         |reach| reach.bind_image(unit, texture, access),
         |_| [Attached::Name(Name::Texture(texture))],
     )
 }
 
+/// Another texture unit is active.
+///
+/// # Errors
+/// The API's code.
+pub fn activated(unit: GLenum) -> CallResult<()> {
+    changes(|reach| reach.activate(unit), |_| None)
+}
+
+/// A renderbuffer is bound.
+///
+/// # Errors
+/// The API's code.
+pub fn bound_renderbuffer(renderbuffer: u32) -> CallResult<()> {
+    changes(|reach| reach.bind_renderbuffer(renderbuffer), |_| None)
+}
+
 /// The texture or renderbuffer that is bound to a target; none if it is nothing with an
 /// image.
 fn sibling(context: &Context, target: GLenum) -> Option<Name> {
-    let name = shadow::of(context).reach.bound(target)?;
+    let name = bound_to(context, target)?;
     locked(siblings(context))
         .contains_key(&name)
         .then_some(name)
@@ -275,8 +378,7 @@ pub fn targets(
     target: GLenum,
     object: &egl::Object,
 ) -> CallResult<()> {
-    let name = shadow::of(context).reach.bound(target);
-    let name = name.ok_or(GL_INVALID_ENUM as i32)?;
+    let name = bound_to(context, target).ok_or(GL_INVALID_ENUM as i32)?;
     note(context);
     if image::of(object).is_none() {
         locked(siblings(context)).remove(&name);
@@ -291,6 +393,9 @@ pub fn targets(
 
 /// Objects are deleted.
 pub fn deleted(context: &Context, names: impl IntoIterator<Item = Name>) {
+    if !ANY.load(Ordering::Relaxed) {
+        return;
+    }
     note(context);
     for name in names {
         let image = locked(siblings(context)).remove(&name);
@@ -300,6 +405,9 @@ pub fn deleted(context: &Context, names: impl IntoIterator<Item = Name>) {
 
 /// Framebuffers are deleted.
 pub fn deleted_framebuffers(context: &Context, framebuffers: &[u32]) {
+    if !ANY.load(Ordering::Relaxed) {
+        return;
+    }
     note(context);
     let mut shadow = shadow::of(context);
     let framebuffers = framebuffers.iter();

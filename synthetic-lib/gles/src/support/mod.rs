@@ -339,11 +339,11 @@ impl Helpers for Guest {
     }
 
     fn activates(texture: GLenum) -> CallResult<()> {
-        shadow::with(|shadow| shadow.reach.activate(texture))
+        images::activated(texture)
     }
 
     fn binds_renderbuffer(renderbuffer: GLuint) -> CallResult<()> {
-        shadow::with(|shadow| shadow.reach.bind_renderbuffer(renderbuffer))
+        images::bound_renderbuffer(renderbuffer)
     }
 
     fn binds_framebuffer(target: GLenum, framebuffer: GLuint) -> CallResult<()> {

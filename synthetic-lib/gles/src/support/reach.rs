@@ -1,5 +1,8 @@
 //! Which textures and renderbuffers a context's calls reach: those that its framebuffers
 //! have attached, and those that are bound to its texture and image units.
+//!
+//! Most programs have no images, and their calls are not followed. What a context had
+//! bound before there was one, its driver is asked for.
 
 use super::images::Used;
 use crate::generated::types::*;
@@ -26,24 +29,46 @@ pub enum Attached {
 /// What the calls of one context reach.
 #[derive(Debug, Default)]
 pub struct Reach {
+    /// Whether what was bound before is known.
+    is_learned: bool,
     /// The framebuffer that is drawn to; 0: the surface.
     draw: u32,
     /// The one that is read.
     read: u32,
-    /// By framebuffer, what is attached at which point.
+    /// By framebuffer, what is attached at which point; others were not seen yet.
     attached: HashMap<u32, Vec<(GLenum, Attached)>>,
     /// The texture unit that textures are bound to.
     unit: usize,
-    /// By unit, the textures of `GL_TEXTURE_2D` and `GL_TEXTURE_EXTERNAL_OES`.
-    textures: Vec<[u32; 2]>,
+    /// By unit, the textures of `GL_TEXTURE_2D` and `GL_TEXTURE_EXTERNAL_OES`, where they
+    /// were seen.
+    textures: Vec<[Option<u32>; 2]>,
     /// The renderbuffer that is bound.
     renderbuffer: u32,
     /// Image units that shaders write to, with their textures.
     written: Vec<(u32, u32)>,
 }
 
+/// What a context has bound.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bound {
+    /// `GL_ACTIVE_TEXTURE`.
+    pub unit: GLenum,
+    /// The framebuffer that is drawn to.
+    pub draw: u32,
+    /// The one that is read.
+    pub read: u32,
+    /// The renderbuffer.
+    pub renderbuffer: u32,
+}
+
 /// More units than any board has.
 const UNITS_MAX: usize = 1024;
+
+/// The name of the texture binding of a target; none if images are no textures of that
+/// target.
+pub fn binding(target: GLenum) -> Option<GLenum> {
+    Some([GL_TEXTURE_BINDING_2D, GL_TEXTURE_BINDING_EXTERNAL_OES][place(target)?])
+}
 
 /// A target's place in [`Reach::textures`]; none if images are no textures of that target.
 fn place(target: GLenum) -> Option<usize> {
@@ -60,6 +85,25 @@ fn reads(target: GLenum) -> bool {
 }
 
 impl Reach {
+    /// Whether what was bound before is known.
+    pub fn is_learned(&self) -> bool {
+        self.is_learned
+    }
+
+    /// What was bound before.
+    pub fn learn(&mut self, bound: Bound) {
+        self.is_learned = true;
+        (self.draw, self.read) = (bound.draw, bound.read);
+        self.renderbuffer = bound.renderbuffer;
+        self.activate(bound.unit);
+    }
+
+    /// Whether the framebuffer that is bound to a target was not seen yet.
+    pub fn lacks_attached(&self, target: GLenum) -> bool {
+        let framebuffer = self.framebuffer(target);
+        framebuffer != 0 && !self.attached.contains_key(&framebuffer)
+    }
+
     /// A framebuffer is bound.
     pub fn bind_framebuffer(&mut self, target: GLenum, framebuffer: u32) {
         if target != GL_DRAW_FRAMEBUFFER {
@@ -114,10 +158,10 @@ impl Reach {
             return;
         };
         if self.textures.len() <= self.unit {
-            self.textures.resize(self.unit + 1, [0; 2]);
+            self.textures.resize(self.unit + 1, [None; 2]);
         }
         if let Some(bound) = self.textures.get_mut(self.unit) {
-            bound[place] = texture;
+            bound[place] = Some(texture);
         }
     }
 
@@ -134,14 +178,13 @@ impl Reach {
         }
     }
 
-    /// The texture or renderbuffer that is bound to a target; none if that has no images.
+    /// The texture or renderbuffer that is bound to a target, where it is known.
     pub fn bound(&self, target: GLenum) -> Option<Name> {
         if target == GL_RENDERBUFFER {
             return Some(Name::Renderbuffer(self.renderbuffer));
         }
-        let place = place(target)?;
-        let bound = self.textures.get(self.unit);
-        Some(Name::Texture(bound.map_or(0, |bound| bound[place])))
+        let bound = self.textures.get(self.unit)?;
+        bound[place(target)?].map(Name::Texture)
     }
 
     /// An object is deleted: it is bound nowhere. Framebuffers that are not bound keep
@@ -161,7 +204,7 @@ impl Reach {
             Name::Renderbuffer(name) if self.renderbuffer == name => self.renderbuffer = 0,
             Name::Renderbuffer(_) => {}
             Name::Texture(name) => {
-                let bound = self.textures.iter_mut().flatten();
+                let bound = self.textures.iter_mut().flatten().flatten();
                 bound.filter(|it| **it == name).for_each(|it| *it = 0);
                 self.written.retain(|(_, texture)| *texture != name);
             }
@@ -223,6 +266,26 @@ mod tests {
     }
 
     #[test]
+    fn what_was_bound_before_is_learned() {
+        let mut reach = Reach::default();
+        assert!(!reach.is_learned() && !reach.lacks_attached(GL_FRAMEBUFFER));
+        reach.learn(Bound {
+            unit: GL_TEXTURE0 + 1,
+            draw: 5,
+            read: 6,
+            renderbuffer: 7,
+        });
+        assert!(reach.is_learned() && reach.lacks_attached(GL_FRAMEBUFFER));
+        assert!(reach.lacks_attached(GL_READ_FRAMEBUFFER));
+        reach.attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, Name::Texture(0));
+        assert!(!reach.lacks_attached(GL_FRAMEBUFFER));
+        assert_eq!(reach.bound(GL_RENDERBUFFER), Some(Name::Renderbuffer(7)));
+        reach.bind_texture(GL_TEXTURE_2D, 8);
+        reach.activate(GL_TEXTURE0);
+        assert_eq!(reach.bound(GL_TEXTURE_2D), None);
+    }
+
+    #[test]
     fn textures_are_bound_to_units() {
         let mut reach = Reach::default();
         reach.bind_texture(GL_TEXTURE_2D, 1);
@@ -233,9 +296,11 @@ mod tests {
         assert_eq!(reach.bound(GL_TEXTURE_EXTERNAL_OES), Some(Name::Texture(5)));
         assert_eq!(reach.bound(GL_RENDERBUFFER), Some(Name::Renderbuffer(0)));
         assert_eq!(reach.bound(GL_FRAMEBUFFER), None);
+        reach.activate(GL_TEXTURE0 + 1);
+        assert_eq!(reach.bound(GL_TEXTURE_2D), None);
         reach.activate(0);
         reach.bind_texture(GL_TEXTURE_2D, 8);
-        assert_eq!(reach.bound(GL_TEXTURE_2D), Some(Name::Texture(0)));
+        assert_eq!(reach.bound(GL_TEXTURE_2D), None);
         reach.activate(GL_TEXTURE0);
         reach.delete(Name::Texture(1), None);
         assert_eq!(reach.bound(GL_TEXTURE_2D), Some(Name::Texture(0)));

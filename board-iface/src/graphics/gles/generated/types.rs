@@ -39,6 +39,7 @@ pub struct __GLsync {
 }
 pub type GLsync = *mut __GLsync;
 
+pub const GL_ACTIVE_TEXTURE: GLenum = 0x84e0;
 pub const GL_ALPHA: GLenum = 0x1906;
 pub const GL_ALREADY_SIGNALED: GLenum = 0x911a;
 pub const GL_ARRAY_BUFFER: GLenum = 0x8892;
@@ -73,6 +74,8 @@ pub const GL_EXTENSIONS: GLenum = 0x1f03;
 pub const GL_FIXED: GLenum = 0x140c;
 pub const GL_FLOAT: GLenum = 0x1406;
 pub const GL_FRAMEBUFFER: GLenum = 0x8d40;
+pub const GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME: GLenum = 0x8cd1;
+pub const GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE: GLenum = 0x8cd0;
 pub const GL_FRAMEBUFFER_BINDING: GLenum = 0x8ca6;
 pub const GL_INT: GLenum = 0x1404;
 pub const GL_INVALID_ENUM: GLenum = 0x500;
@@ -117,6 +120,7 @@ pub const GL_RGBA8: GLenum = 0x8058;
 pub const GL_SHADER_BINARY_FORMATS: GLenum = 0x8df8;
 pub const GL_SHADING_LANGUAGE_VERSION: GLenum = 0x8b8c;
 pub const GL_SHORT: GLenum = 0x1402;
+pub const GL_TEXTURE: GLenum = 0x1702;
 pub const GL_TEXTURE0: GLenum = 0x84c0;
 pub const GL_TEXTURE_2D: GLenum = 0xde1;
 pub const GL_TEXTURE_BINDING_2D: GLenum = 0x8069;
