@@ -113,14 +113,15 @@ long gil_fence(struct gil_fence_arg __user *user)
 {
 	struct gil_fence_arg arg;
 	struct sync_file *file;
+	u64 now;
 
 	if (copy_from_user(&arg, user, sizeof(arg)))
 		return -EFAULT;
 	if (arg.flags)
 		return -EINVAL;
 	/* Whoever waits for a fence, such as a display, relies on its end. */
-	if (arg.deadline_ns > ktime_get_ns() &&
-	    arg.deadline_ns - ktime_get_ns() > GIL_FENCE_MAX_NS)
+	now = ktime_get_ns();
+	if (arg.deadline_ns > now && arg.deadline_ns - now > GIL_FENCE_MAX_NS)
 		return -EINVAL;
 	arg.fd = get_unused_fd_flags(O_CLOEXEC);
 	if (arg.fd < 0)
