@@ -4,7 +4,7 @@
 mod common;
 
 use common::agent::{ANY_PORT, Agent, command};
-use common::program::input;
+use common::program::{input, out};
 use common::{Client, Done};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, OutData, OutRoom, Packed, Property, pack};
@@ -513,6 +513,48 @@ fn what_a_program_has_of_an_image_stays() {
     gpu.gl(gles::GL_FRAMEBUFFER_TEXTURE2D, attached);
     assert_eq!(gpu.read(0, 0), [7, 7, 7, 255].repeat(4));
     assert_eq!(gpu.error(), 0);
+}
+
+/// Requests that no library of gil's sends of an image are refused, and the image is as good
+/// afterwards.
+#[test]
+fn an_image_survives_requests_that_do_not_fit_it() {
+    const ROWS: [u32; 6] = [0, 1, 2, 3, 5, u32::MAX];
+    let Some(mut gpu) = Gpu::start(3) else { return };
+    let (result, image) = gpu.make_image(4);
+    assert_eq!(result, EGL_SUCCESS);
+    let bytes = [9; 4 * 4 * 4 + 1];
+    let others = [Handle::NULL, gpu.surface, gpu.context, DISPLAY];
+    for (rows, len) in ROWS
+        .into_iter()
+        .flat_map(|rows| [0, 1, 63, 65].map(|len| (rows, len)))
+    {
+        let args = postcard::to_stdvec(&(image, rows)).unwrap();
+        let (op, bytes) = (egl::GIL_FILL_IMAGE, &bytes[..len]);
+        gpu.client.call(op, &args, &[], &[]);
+        gpu.client.call(op, &args, &[out(len)], &[]);
+        gpu.client.call(op, &args, &[input(len)], &[bytes]);
+        for seen in [0, 1, u32::MAX] {
+            let args = postcard::to_stdvec(&(image, rows, seen)).unwrap();
+            let op = egl::GIL_DRAIN_IMAGE;
+            gpu.client.call(op, &args, &[], &[]);
+            gpu.client.call(op, &args, &[out(len.min(63))], &[]);
+            gpu.client.call(op, &args, &[input(len)], &[bytes]);
+        }
+    }
+    for other in others {
+        let filled = gpu.call(egl::GIL_FILL_IMAGE, (other, 4u32));
+        let drained = gpu.call(egl::GIL_DRAIN_IMAGE, (other, 4u32, 0u32));
+        for done in [filled, drained] {
+            assert_eq!(done.status, CallStatus::Refused, "{other:?}");
+        }
+    }
+    gpu.fill(image, 4);
+    let args = postcard::to_stdvec(&(image, 4u32, 0u32)).unwrap();
+    let room = [out(64)];
+    let done = gpu.client.call(egl::GIL_DRAIN_IMAGE, &args, &room, &[]);
+    assert_eq!(done.status, CallStatus::Ran, "{}", done.reason());
+    assert_eq!(done.out[0], [7, 7, 7, 255].repeat(16));
 }
 
 #[test]

@@ -78,3 +78,23 @@ fn what_the_board_refused_is_sent_again() {
     assert_eq!(guest.submit(&[mirrored(7)], &REGIONS).status, OK);
     assert_eq!(board.calls()[1].payload, b"aaaabbbb");
 }
+
+/// What one call has copied is bounded, however much memory it names,
+/// and what is beyond the bound has no copy.
+#[test]
+fn copies_of_one_call_are_bounded() {
+    const EACH: u64 = 32 << 20;
+    let board = FakeBoard::new(|_| Act::default());
+    let mut guest = Guest::with_ram(config(Some(&board)), false, 12 * EACH);
+    let all = Envelope {
+        regions: 10,
+        ..mirrored(7)
+    };
+    // 256 MiB are seven of them, with what a copy counts beside its bytes.
+    for sent in [10, 3] {
+        let seen = guest.submit(std::slice::from_ref(&all), &[(DATA, EACH, IN); 10]);
+        assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
+        let payload = board.calls().pop().unwrap().payload.len() as u64;
+        assert_eq!(payload / EACH, sent);
+    }
+}

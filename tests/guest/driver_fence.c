@@ -147,6 +147,21 @@ static void without_a_session(void)
 	session = open_session();
 }
 
+/* The driver reads the clock while it checks: the deadline passes meanwhile, or not. */
+static void just_now(void)
+{
+	enum { TIMES = 5000 };
+	int made = 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		int fence = fence_at(now_ns() + (uint64_t)i);
+
+		made += fence >= 0;
+		close(fence);
+	}
+	CHECK(made == TIMES);
+}
+
 static void bad_arguments(void)
 {
 	struct gil_fence_arg flags = { .deadline_ns = 1, .flags = 1 };
@@ -174,6 +189,7 @@ int main(void)
 	run_test("two hundred signal each at its time", many);
 	run_test("those that are closed early leave nothing", closed_early);
 	run_test("a fence outlives its session", without_a_session);
+	run_test("one whose deadline is just now is made", just_now);
 	run_test("bad arguments make none", bad_arguments);
 	return failures != 0;
 }

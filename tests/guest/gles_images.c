@@ -340,6 +340,27 @@ static void threads(EGLContext first)
 	end(&it);
 }
 
+static void *draws_and_ends(void *context)
+{
+	use(context);
+	fill(0, 0, WIDTH, HEIGHT, 0x66aa55);
+	return NULL;
+}
+
+/* A thread ends with a current context, in which it drew. */
+static void ends_of_threads(EGLContext first)
+{
+	struct picture it = drawn_to(0x030201);
+	pthread_t other;
+
+	use(EGL_NO_CONTEXT);
+	pthread_create(&other, NULL, draws_and_ends, first);
+	pthread_join(other, NULL);
+	use(first);
+	says(pixel(it.bo, 5, 5) == 0x66aa55, "what a thread drew that ended is in the buffer");
+	end(&it);
+}
+
 /* A texture of one context is drawn to by another that shares it. */
 static void shared(EGLContext first)
 {
@@ -385,6 +406,7 @@ int main(void)
 	framebuffers_that_are_read();
 	same_names(first);
 	threads(first);
+	ends_of_threads(first);
 	shared(first);
 	use(EGL_NO_CONTEXT);
 	eglDestroyContext(display, first);

@@ -46,7 +46,7 @@ both_widths! {
         let package = width.package("libgbm1");
         let program = program.display().to_string();
         let (_, run) = shown(&["--pkg", &package, &program]);
-        is_ok(&run, 35);
+        is_ok(&run, 37);
     }
 
     fn buffers_are_images_in_every_format_and_for_every_texture(width: Width) {

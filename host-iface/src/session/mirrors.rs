@@ -45,14 +45,15 @@ impl Copies {
     /// Forgets a region's copy.
     fn remove(&mut self, index: usize) -> usize {
         let removed = self.regions.remove(&index);
-        let freed = removed.map_or(0, |bytes| cost(&bytes));
+        let freed = removed.map_or(0, |bytes| cost(bytes.len()));
         self.bytes -= freed;
         freed
     }
 }
 
-/// What the regions of a submission have that go to the board.
-pub(super) type Compared = Vec<(Place, Vec<u8>)>;
+/// What the regions of a submission have that go to the board; none of a region of which
+/// there is no room for a copy.
+pub(super) type Compared = Vec<(Place, Option<Vec<u8>>)>;
 
 /// Reads the input that has copies. A region that equals its copy has no bytes afterwards.
 pub(super) fn compare(
@@ -63,7 +64,7 @@ pub(super) fn compare(
     regions: &mut Cow<'_, [Region]>,
 ) -> Result<Compared, Refusal> {
     let mut sent = Compared::new();
-    let mut bytes = Vec::new();
+    let (mut bytes, mut left) = (Vec::new(), COPIES_MAX);
     let mut first = 0usize;
     for envelope in envelopes {
         let end = first.saturating_add(envelope.regions as usize);
@@ -71,12 +72,18 @@ pub(super) fn compare(
             let own = regions.to_mut().get_mut(first..end).unwrap_or_default();
             let inputs = own.iter_mut().filter(|region| region.dir.is_in());
             for (index, region) in inputs.enumerate() {
-                read(held, context, &region.extents, &mut bytes)?;
                 let place = (number, index);
-                match mirrors.get(place) == Some(&bytes) && !region.dir.is_out() {
-                    true => region.extents = Extents::default(),
-                    false => sent.push((place, std::mem::take(&mut bytes))),
+                let Some(rest) = left.checked_sub(cost(region.extents.len().to_usize())) else {
+                    sent.push((place, None));
+                    continue;
+                };
+                read(held, context, &region.extents, &mut bytes)?;
+                if mirrors.get(place) == Some(&bytes) && !region.dir.is_out() {
+                    region.extents = Extents::default();
+                    continue;
                 }
+                left = rest;
+                sent.push((place, Some(std::mem::take(&mut bytes))));
             }
         }
         first = end;
@@ -119,7 +126,7 @@ impl Mirrors {
     pub(super) fn sent(&mut self, compared: Compared, is_sent: bool) {
         for (place, bytes) in compared {
             self.forget(place);
-            if is_sent {
+            if let Some(bytes) = bytes.filter(|_| is_sent) {
                 self.insert(place, bytes);
             }
         }
@@ -131,9 +138,11 @@ impl Mirrors {
             return;
         };
         for slot in slots {
-            let (index, bytes) = slot.contents(context, main);
-            self.forget((number, index));
-            self.insert((number, index), bytes);
+            let place = (number, slot.index());
+            self.forget(place);
+            if cost(slot.room(main)) <= COPIES_MAX {
+                self.insert(place, slot.contents(context, main));
+            }
         }
     }
 
@@ -153,7 +162,7 @@ impl Mirrors {
     }
 
     fn insert(&mut self, (number, index): Place, bytes: Vec<u8>) {
-        let cost = cost(&bytes);
+        let cost = cost(bytes.len());
         if cost > COPIES_MAX {
             return;
         }
@@ -177,8 +186,9 @@ impl Mirrors {
     }
 }
 
-fn cost(bytes: &[u8]) -> usize {
-    bytes.len().saturating_add(COPY_COST)
+/// What a copy of so many bytes counts.
+fn cost(len: usize) -> usize {
+    len.saturating_add(COPY_COST)
 }
 
 #[cfg(test)]
@@ -197,9 +207,9 @@ mod tests {
         let mut mirrors = Mirrors::default();
         mirrors.insert((1, 0), vec![1; 8]);
         mirrors.insert((1, 1), vec![2; 8]);
-        mirrors.sent(vec![((1, 0), vec![3; 4])], true);
+        mirrors.sent(vec![((1, 0), Some(vec![3; 4]))], true);
         assert_eq!(held(&mirrors), (12 + 2 * COPY_COST, 2));
-        mirrors.sent(vec![((1, 1), vec![4; 4])], false);
+        mirrors.sent(vec![((1, 1), Some(vec![4; 4]))], false);
         assert_eq!(held(&mirrors), (4 + COPY_COST, 1));
         mirrors.insert((2, 0), vec![0; COPIES_MAX - COPY_COST]);
         assert_eq!(held(&mirrors), (COPIES_MAX, 1));

@@ -25,16 +25,27 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The output region's index, and what it has from its first byte on; no bytes if
-    /// guest RAM cannot be read.
-    pub(super) fn contents(&self, context: &Context<'_>, main: &Call<'_>) -> (usize, Vec<u8>) {
+    /// The output region's index.
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Bytes of the output region.
+    pub(super) fn room(&self, main: &Call<'_>) -> usize {
+        let region = out_regions(main).nth(self.index);
+        region.map_or(0, |extents| extents.len().to_usize())
+    }
+
+    /// What the output region has from its first byte on; no bytes if guest RAM cannot be
+    /// read.
+    pub(super) fn contents(&self, context: &Context<'_>, main: &Call<'_>) -> Vec<u8> {
         let place = out_regions(main).nth(self.index).filter(|_| self.in_place);
         let mut bytes = match place {
             Some(extents) => read_region(context.memory, extents).unwrap_or_default(),
             None => self.bytes.clone(),
         };
         bytes.truncate(usize::try_from(self.len).unwrap_or(usize::MAX));
-        (self.index, bytes)
+        bytes
     }
 }
 

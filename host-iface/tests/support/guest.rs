@@ -58,12 +58,16 @@ impl Guest {
     }
 
     pub fn with(config: Config, callbacks: bool) -> Self {
-        let (file, path) = stand_in::ram(RAM_SIZE).unwrap();
+        Self::with_ram(config, callbacks, RAM_SIZE)
+    }
+
+    pub fn with_ram(config: Config, callbacks: bool, size: u64) -> Self {
+        let (file, path) = stand_in::ram(size).unwrap();
         let log = Log::default();
         let host = Host::new(&config, "test", Box::new(log.clone())).unwrap();
         host.set_memory(match callbacks {
             false => Box::new(Mapped::open(&path, RAM_BASE, vec![]).unwrap()),
-            true => Self::callbacks(&Arc::new(file.try_clone().unwrap())),
+            true => Self::callbacks(&Arc::new(file.try_clone().unwrap()), size),
         });
         let driver = Driver {
             // So that chains are always at work.
@@ -79,10 +83,10 @@ impl Guest {
         }
     }
 
-    fn callbacks(file: &Arc<std::fs::File>) -> Box<dyn GuestMemory> {
+    fn callbacks(file: &Arc<std::fs::File>, size: u64) -> Box<dyn GuestMemory> {
         let range = gil_address_tables::RamRange {
             gpa: RAM_BASE,
-            len: GuestLength(RAM_SIZE),
+            len: GuestLength(size),
             offset: 0,
         };
         let ram = gil_address_tables::RamMap::new(vec![range]).unwrap();

@@ -17,7 +17,7 @@ struct Binding {
     read: Option<Hold<Guest>>,
 }
 
-/// A thread's binding. When the thread ends, the context is current nowhere.
+/// A thread's binding. When the thread ends, the context is flushed, and current nowhere.
 #[derive(Debug)]
 struct Thread(RefCell<Option<Binding>>);
 
@@ -26,8 +26,10 @@ impl Drop for Thread {
         let Some(binding) = self.0.take() else {
             return;
         };
+        let entry = gil_guest::entry();
+        image::flushed_of(entry, binding.context.object());
         NUMBER.set(Handle::NULL);
-        let request = Request::new(wire::GIL_RELEASE_THREAD, Class::Post, gil_guest::entry());
+        let request = Request::new(wire::GIL_RELEASE_THREAD, Class::Post, entry);
         let context = binding.context.object().number();
         // There is nobody to report an error to.
         let _ = request.post(&wire::GilReleaseThreadArgs { context });

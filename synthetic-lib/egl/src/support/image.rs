@@ -4,7 +4,7 @@
 
 use super::details::Details;
 use super::platform::Platform;
-use super::{android, display, dma_buf, window};
+use super::{android, current, display, dma_buf, window};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_gbm::buffer::Layout;
@@ -156,17 +156,25 @@ fn of_object(
 }
 
 /// What else happens where a program waits for its drawing.
-static FLUSHED: OnceLock<fn(u64)> = OnceLock::new();
+static FLUSHED: OnceLock<fn(u64, &Object)> = OnceLock::new();
 
-/// From here on, `work` is called where a program waits for its drawing by EGL.
-pub fn on_flush(work: fn(u64)) {
+/// From here on, `work` is called where a program waits for its drawing by EGL, with the
+/// context that drew.
+pub fn on_flush(work: fn(u64, &Object)) {
     FLUSHED.get_or_init(|| work);
 }
 
 /// The program waits for its drawing by a call that it entered at `entry`.
 pub fn flushed(entry: u64) {
+    if let Some(context) = current::context() {
+        flushed_of(entry, &context);
+    }
+}
+
+/// The same of a context that this thread lets go.
+pub fn flushed_of(entry: u64, context: &Object) {
     if let Some(work) = FLUSHED.get() {
-        work(entry);
+        work(entry, context);
     }
 }
 

@@ -386,7 +386,7 @@ pub fn targets(
     }
     let used = object.hold().ok_or(GL_INVALID_VALUE as i32)?;
     ANY.store(true, Ordering::Relaxed);
-    image::on_flush(drain_current);
+    image::on_flush(drain_by_egl);
     locked(siblings(context)).insert(name, Arc::new(used));
     fill(entry, clean(context, [Attached::Name(name)]))
 }
@@ -434,25 +434,25 @@ fn take_drawn(context: u64) -> Vec<Used> {
 /// # Errors
 /// The API's code.
 pub fn drain(entry: u64, context: &Context) -> CallResult<()> {
-    if !ANY.load(Ordering::Relaxed) {
+    // In a forked child, a thread that it does not have may have the lock.
+    if !ANY.load(Ordering::Relaxed) || gil_guest::process::is_forked() {
         return Ok(());
     }
     note(context);
+    let mut all = Ok(());
     for used in take_drawn(context.number().0) {
         if let Some(image) = image::of(used.object()) {
             let drained = image.drain(entry, used.object());
-            drained.map_err(|_| OUT_OF_MEMORY)?;
+            all = all.and(drained.map_err(|_| OUT_OF_MEMORY));
         }
     }
-    Ok(())
+    all
 }
 
 /// As [`drain`], where EGL is what the program waits by.
-fn drain_current(entry: u64) {
-    if let Ok(current) = <Guest as Current>::current() {
-        // A session that is lost says so by itself.
-        let _ = drain(entry, &current);
-    }
+fn drain_by_egl(entry: u64, context: &Context) {
+    // A session that is lost says so by itself.
+    let _ = drain(entry, context);
 }
 
 /// A context is gone: what it drew and did not flush is nobody's.
