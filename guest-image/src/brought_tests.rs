@@ -212,6 +212,22 @@ fn missing_libraries_are_named_once_nobody_has_them() {
     assert!(error.contains("--pkg PACKAGE:armhf"), "{error}");
 }
 
+#[test]
+fn packages_of_graphics_libraries_are_named() {
+    let bench = Bench::new();
+    let error = |library: &str| {
+        bench.guest(library, &[], &[&format!("-Wl,-soname,{library}")]);
+        bench.guest("p", &[library], &[]);
+        bench.error("p")
+    };
+    let gbm = error("libgbm.so.1");
+    assert!(gbm.contains("--pkg libgbm1,"), "{gbm}");
+    assert!(!gbm.contains("OpenGL"), "{gbm}");
+    let desktop = error("libGL.so.1");
+    assert!(desktop.contains("--pkg libgl1,"), "{desktop}");
+    assert!(desktop.contains("not on the board"), "{desktop}");
+}
+
 /// Reading them would never end.
 #[test]
 fn devices_and_pipes_are_no_libraries() {

@@ -29,6 +29,7 @@ pub mod guest_files;
 pub mod image;
 pub mod interpreter;
 pub mod kernel;
+mod known_libraries;
 pub mod layers;
 pub mod libraries;
 pub mod machine;

@@ -3,6 +3,7 @@
 
 use crate::arch::Arch;
 use crate::elf::{self, Elf, ElfError};
+use crate::known_libraries;
 use crate::tree::Tree;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -94,9 +95,10 @@ pub enum ProgramError {
     },
     /// A library is nowhere.
     #[error(
-        "{program} needs the library {library}, which the guest does not have: add its Debian package with --pkg {}, or the file with --file SRC:/{}/{library}",
-        arch.package("PACKAGE"),
-        arch.library_folder()
+        "{program} needs the library {library}, which the guest does not have: add its Debian package with --pkg {}, or the file with --file SRC:/{}/{library}{}",
+        arch.package(known_libraries::package(library).unwrap_or("PACKAGE")),
+        arch.library_folder(),
+        known_libraries::advice(library)
     )]
     NoLibrary {
         /// The program.
