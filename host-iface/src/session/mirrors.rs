@@ -226,7 +226,7 @@ mod tests {
         for number in [1, 2, 3] {
             mirrors.insert((number, 0), third());
         }
-        mirrors.sent(vec![((1, 0), third())], true);
+        mirrors.sent(vec![((1, 0), Some(third()))], true);
         mirrors.insert((4, 0), third());
         let has = |number| mirrors.get((number, 0)).is_some();
         assert_eq!([1, 2, 3, 4].map(has), [true, false, true, true]);
