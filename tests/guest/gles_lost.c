@@ -30,6 +30,7 @@ static void check(int right, const char *what)
 /* Whether the context is gone for good, as the APIs say it. */
 static int stays_lost(EGLDisplay display, EGLSurface surface, GLenum (*status)(void))
 {
+	EGLContext context = eglGetCurrentContext();
 	GLint value = 7;
 
 	check(!eglSwapBuffers(display, surface), "eglSwapBuffers fails");
@@ -40,6 +41,10 @@ static int stays_lost(EGLDisplay display, EGLSurface surface, GLenum (*status)(v
 	check(glGetError() == GL_CONTEXT_LOST, "GL_CONTEXT_LOST");
 	check(status && status() == GL_UNKNOWN_CONTEXT_RESET, "GL_UNKNOWN_CONTEXT_RESET");
 	glFinish();
+	check(eglMakeCurrent(display, NULL, NULL, NULL), "a lost context is let go");
+	check(eglDestroyContext(display, context), "it is destroyed");
+	check(eglDestroySurface(display, surface), "its surface is");
+	check(eglTerminate(display), "the display ends");
 	return wrong ? WRONG : LOST;
 }
 

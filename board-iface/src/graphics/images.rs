@@ -461,8 +461,14 @@ pub fn drain(
         None => Ok(None),
         Some(read) => {
             let (layout, order) = (image.layout, Order::Rgba);
+            let is_first = image.shown.frame() == 0;
             image.shown.take(layout, order, &read, false)?;
-            let changed = image.shown.bands(args.rows, args.seen);
+            // The first time, the buffer has what it was filled with: other processes may
+            // have drawn to the rest of it meanwhile.
+            let changed: Vec<_> = match is_first {
+                true => image.shown.drawn(args.rows).collect(),
+                false => image.shown.bands(args.rows, args.seen).collect(),
+            };
             for (region, bytes) in changed {
                 put(call, region, bytes)?;
             }

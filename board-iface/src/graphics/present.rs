@@ -197,7 +197,16 @@ impl Shown {
         let start = first.saturating_mul(layout.row());
         let place = self.picture.get_mut(start..).unwrap_or_default();
         let len = rows.len().min(place.len());
-        place[..len].copy_from_slice(&rows[..len]);
+        let place = &mut place[..len];
+        place.copy_from_slice(&rows[..len]);
+        // What has no alpha is opaque where it is drawn to.
+        if layout.is_opaque && layout.format.bytes() == 4 {
+            let pixels = place.chunks_exact_mut(4);
+            pixels.for_each(|pixel| pixel[3] = 0xff);
+        }
+        let changed = self.changed.get_mut(first..).unwrap_or_default();
+        let filled = place.len() / layout.row().max(1);
+        changed.iter_mut().take(filled).for_each(|it| *it = 0);
         Ok(())
     }
 
@@ -248,16 +257,32 @@ impl Shown {
         Ok(())
     }
 
+    /// Those bands of so many rows that differ from what the guest has by itself, and
+    /// their bytes.
+    pub fn drawn(&self, rows: u32) -> impl Iterator<Item = (u32, &[u8])> {
+        self.those(rows, |rows| {
+            self.changed[rows].iter().any(|&frame| frame > 0)
+        })
+    }
+
     /// Those bands of so many rows that differ from a buffer with the frame `seen`, and
     /// their bytes.
     pub fn bands(&self, rows: u32, seen: u32) -> impl Iterator<Item = (u32, &[u8])> {
+        self.those(rows, move |rows| self.is_new(&rows, seen))
+    }
+
+    fn those(
+        &self,
+        rows: u32,
+        are_wanted: impl Fn(Range<usize>) -> bool,
+    ) -> impl Iterator<Item = (u32, &[u8])> {
         let (row, height) = self.layout.map_or((0, 0), |it| (it.row(), it.height));
         let all = bands(u32::try_from(height).unwrap_or(u32::MAX), rows).enumerate();
         all.filter_map(move |(index, band)| {
             let rows = band.start as usize..band.end as usize;
             let region = u32::try_from(index).ok()?;
             let bytes = &self.picture[row * rows.start..row * rows.end];
-            self.is_new(&rows, seen).then_some((region, bytes))
+            are_wanted(rows).then_some((region, bytes))
         })
     }
 
@@ -340,6 +365,20 @@ mod tests {
         assert_eq!(bands, [(1, &[7, 6, 5, 255][..])]);
         shown.has(layout, 1, &[0; 8]).unwrap();
         shown.has(layout, 7, &[0; 4]).unwrap();
+    }
+
+    #[test]
+    fn a_buffer_that_the_guest_filled_gets_what_was_drawn() {
+        let (layout, _) = layout((1, 3), XRGB).unwrap();
+        let mut shown = Shown::default();
+        let filled = [3, 2, 1, 0, 7, 6, 5, 9];
+        shown.has(layout, 0, &filled).unwrap();
+        let read = [1, 2, 3, 255, 5, 6, 8, 255, 0, 0, 0, 0];
+        shown.take(layout, Order::Rgba, &read, false).unwrap();
+        let bands: Vec<_> = shown.drawn(1).collect();
+        let last: &[u8] = &[0; 4];
+        assert_eq!(bands, [(1, &[8, 6, 5, 255][..]), (2, last)]);
+        assert_eq!(shown.bands(1, 0).count(), 3);
     }
 
     #[test]

@@ -122,6 +122,14 @@ fn has_natives(dpy: &Object, code: EGLint) -> CallResult<()> {
     }
 }
 
+/// What is lost can be let go.
+pub(super) fn released(ended: CallResult<()>) -> CallResult<()> {
+    match ended {
+        Err(EGL_CONTEXT_LOST) => Ok(()),
+        ended => ended,
+    }
+}
+
 impl Manual for Guest {
     unsafe fn eglGetError(_: u64) -> EGLint {
         error::take()
@@ -271,7 +279,7 @@ impl Manual for Guest {
     unsafe fn eglDestroyContext(entry: u64, dpy: EGLDisplay, ctx: EGLContext) -> EGLBoolean {
         Self::returned(|| {
             display_of(dpy)?;
-            Object::release(Kind::Context, ctx, entry)
+            released(Object::release(Kind::Context, ctx, entry))
         })
     }
 
@@ -362,7 +370,7 @@ impl Manual for Guest {
     unsafe fn eglDestroySurface(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
         Self::returned(|| {
             display_of(dpy)?;
-            Object::release(Kind::Surface, surface, entry)
+            released(Object::release(Kind::Surface, surface, entry))
         })
     }
 
@@ -454,7 +462,7 @@ impl Manual for Guest {
     unsafe fn eglDestroyImage(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
         Self::returned(|| {
             display_of(dpy)?;
-            Object::release(Kind::Image, image, entry)
+            released(Object::release(Kind::Image, image, entry))
         })
     }
 

@@ -187,7 +187,7 @@ pub fn destroy(entry: u64, dpy: &Object, sync: EGLSync) -> CallResult<()> {
     if let Details::Reusable(reusable) = found.details() {
         reusable.signal(true);
     }
-    Object::release(found.kind(), sync, entry)
+    super::manual::released(Object::release(found.kind(), sync, entry))
 }
 
 /// `eglClientWaitSync`: how it ended.
