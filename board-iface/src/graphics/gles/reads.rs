@@ -127,7 +127,9 @@ impl Gles {
     ) -> Result<Written, Refusal> {
         room.mark();
         let place = room.place.cast();
-        let is_accepted = self.accepts(args.current, |gl| gl.read_pixels(call, args, place))?;
+        // SAFETY: the room is as large as the picture.
+        let read = |gl: &Self| unsafe { gl.read_pixels(call, args, place) };
+        let is_accepted = self.accepts(args.current, read)?;
         if !is_accepted {
             return Ok(Written::NOTHING);
         }
@@ -137,7 +139,8 @@ impl Gles {
         let mut found = None;
         for fill in FILLS {
             room.fill(fill);
-            self.read_pixels(call, args, place);
+            // SAFETY: as before.
+            unsafe { self.read_pixels(call, args, place) };
             found = around(found, room.bytes(), (room.width, room.pixel), fill);
         }
         Ok(match found {
@@ -150,7 +153,16 @@ impl Gles {
     }
 
     /// Has the driver read a picture.
-    pub fn read_pixels(&self, call: &mut Call, args: &wire::GlReadPixelsArgs, place: *mut c_void) {
+    ///
+    /// # Safety
+    /// At `place` is room for the picture; or a buffer is bound that takes it, and `place`
+    /// is an offset in that.
+    pub unsafe fn read_pixels(
+        &self,
+        call: &mut Call,
+        args: &wire::GlReadPixelsArgs,
+        place: *mut c_void,
+    ) {
         let Some(function) = self.functions().glReadPixels else {
             return;
         };
@@ -163,8 +175,7 @@ impl Gles {
             r#type,
             ..
         } = *args;
-        // SAFETY: there is room for as many bytes as the driver writes, or a buffer of
-        // its own.
+        // SAFETY: the caller's.
         call.timed(|| unsafe { function(x, y, width, height, format, r#type, place) });
     }
 }

@@ -86,10 +86,12 @@ pub unsafe fn input<'a>(
         return Ok(Pixels::Offset(pixels as u64));
     }
     let (begin, rows) = rows(store, size, kind, pixels)?;
-    // SAFETY: the caller's. What comes back is this request's argument.
-    let data = match rows.overlap() && !begin.is_null() {
-        true => unsafe { request.input_of(apart(begin.cast(), &rows)?) },
-        false => unsafe { request.input_rows(begin, rows) }?,
+    let data = if rows.overlap() && !begin.is_null() {
+        // SAFETY: the caller's. What comes back is this request's argument.
+        unsafe { request.input_of(apart(begin.cast(), &rows)?) }
+    } else {
+        // SAFETY: as before.
+        unsafe { request.input_rows(begin, rows) }?
     };
     Ok(Pixels::Data(data))
 }
