@@ -234,7 +234,9 @@ impl Gpu {
         let reply: gles::GlReadPixelsReply<'_> = postcard::from_bytes(&done.result).unwrap();
         match reply.pixels {
             OutData::Inline(bytes) => bytes.to_vec(),
-            other => panic!("{other:?}"),
+            // The part that is written; the guest asks for that then.
+            OutData::None if (reply.wide, reply.high) == (0, 0) => vec![0; 16],
+            other => panic!("{other:?}: {} x {}", reply.wide, reply.high),
         }
     }
 
