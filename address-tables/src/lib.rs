@@ -7,18 +7,21 @@
 //! - [`Extents`]: the guest physical memory of one region.
 //! - [`Outstanding`]: output that the guest must not see yet, and input that overlaps
 //!   with it.
+//! - [`Mappings`]: where a GPU's address space has its buffers.
 //! - [`Differ`]: finds what changed in shared memory since a copy of it was taken.
 
 #![deny(unsafe_code)]
 
 mod diff;
 mod extents;
+mod mappings;
 mod outstanding;
 mod ram;
 
 pub use diff::{Differ, LINE};
 pub use extents::{Extents, ExtentsError};
 pub use gil_uapi::{Extent, GuestAddress, GuestLength};
+pub use mappings::{Buffer, GpuAddress, Mapping, MappingError, Mappings};
 pub use outstanding::{Outstanding, Overlap};
 pub use ram::{Piece, RamError, RamMap, RamRange};
 pub use rayon::ThreadPoolBuildError;
