@@ -1,0 +1,46 @@
+//! Kernel drivers of GPUs, as data: a table a driver (`tables/NAME.toml`) has the version
+//! that it reports, each of its ioctls with number and layout, and what the fields of
+//! their arguments mean. Nothing here knows what a driver's calls do.
+//!
+//! - [`Table`]: a driver's table, checked: every name that it uses is there.
+//! - [`decode`]: a call's argument, field by field, with the memory that it names.
+//!
+//! Layouts are those of the kernel's user headers, which are the same for 32- and 64-bit
+//! programs; `tests/abi.rs` compares both with a C compiler.
+
+#![forbid(unsafe_code)]
+
+pub mod decode;
+mod error;
+mod field;
+mod raw;
+mod table;
+
+pub use error::TableError;
+pub use field::{Count, Element, Fence, Field, Pointer, Role, Scalar, Type};
+pub use table::{Access, Addresses, Argument, Does, Ioctl, Struct, Table};
+
+/// The drivers that have a table: names, and the tables' texts.
+const TABLES: [(&str, &str); 3] = [
+    ("lima", include_str!("../tables/lima.toml")),
+    ("panfrost", include_str!("../tables/panfrost.toml")),
+    ("virtio_gpu", include_str!("../tables/virtio_gpu.toml")),
+];
+
+/// The names of the drivers that have a table.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|(name, _)| *name)
+}
+
+/// A driver's table.
+///
+/// # Errors
+/// [`TableError::Unknown`] if it has none.
+pub fn table(driver: &str) -> Result<Table, TableError> {
+    let found = TABLES.iter().find(|(name, _)| *name == driver);
+    let (_, text) = found.ok_or_else(|| TableError::Unknown {
+        driver: driver.into(),
+        known: names().collect::<Vec<_>>().join(", "),
+    })?;
+    Table::parse(text)
+}

@@ -1,0 +1,28 @@
+//! A table's file, as it is written.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raw {
+    pub driver: String,
+    pub description: String,
+    pub version: [u32; 3],
+    pub header: String,
+    pub infix: Option<String>,
+    pub addresses: super::Addresses,
+    pub structs: BTreeMap<String, Vec<String>>,
+    pub ioctls: BTreeMap<String, Ioctl>,
+}
+
+/// A line of its ioctls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ioctl {
+    pub number: u32,
+    pub access: super::Access,
+    pub argument: String,
+    pub does: super::Does,
+}

@@ -1,0 +1,326 @@
+//! A driver's table: layouts computed, names checked.
+
+use crate::TableError;
+use crate::field::{Count, Element, Field, Role, Type};
+use crate::raw::Raw;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Who chooses the addresses by which jobs name memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Addresses {
+    /// Jobs have none.
+    None,
+    /// The kernel's driver, when a buffer is made.
+    Kernel,
+    /// The program.
+    Program,
+}
+
+/// Whether an ioctl reads its argument, writes it, or both: the letters of `_IOW` and
+/// its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Access {
+    /// The driver writes it.
+    #[serde(rename = "r")]
+    Read,
+    /// The driver reads it.
+    #[serde(rename = "w")]
+    Write,
+    /// Both.
+    #[serde(rename = "wr")]
+    Both,
+}
+
+/// What an ioctl is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Does {
+    /// Asks.
+    #[serde(rename = "query")]
+    Query,
+    /// Makes something.
+    #[serde(rename = "create")]
+    Create,
+    /// Ends something.
+    #[serde(rename = "free")]
+    Free,
+    /// Says where a buffer is.
+    #[serde(rename = "map")]
+    Map,
+    /// Starts a job.
+    #[serde(rename = "start")]
+    Start,
+    /// Waits for jobs.
+    #[serde(rename = "wait")]
+    Wait,
+    /// Memory goes to the board.
+    #[serde(rename = "to board")]
+    ToBoard,
+    /// Memory comes from the board.
+    #[serde(rename = "from board")]
+    FromBoard,
+}
+
+/// A structure, with its fields' offsets.
+#[derive(Clone, Debug)]
+pub struct Struct {
+    /// Its name in the header.
+    pub name: String,
+    /// Fields and where they begin, in bytes.
+    pub fields: Vec<(usize, Field)>,
+    /// Bytes.
+    pub size: usize,
+    /// What its addresses are multiples of.
+    pub align: usize,
+}
+
+/// The name of a structure of the table's.
+pub type Argument = String;
+
+/// An ioctl.
+#[derive(Clone, Debug)]
+pub struct Ioctl {
+    /// Its name in the header, behind `DRM_IOCTL_` and the driver's.
+    pub name: String,
+    /// Its number, from `DRM_COMMAND_BASE`.
+    pub number: u32,
+    /// How it uses its argument.
+    pub access: Access,
+    /// Its argument.
+    pub argument: Argument,
+    /// What it is for.
+    pub does: Does,
+}
+
+/// A driver.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name, as `DRM_IOCTL_VERSION` gives it.
+    pub driver: String,
+    /// What it says of itself there.
+    pub description: String,
+    /// Its version there: major, minor, patch level.
+    pub version: [u32; 3],
+    /// The kernel's header.
+    pub header: String,
+    /// What its names have behind `DRM_IOCTL_`.
+    pub infix: String,
+    /// Who chooses addresses.
+    pub addresses: Addresses,
+    structs: BTreeMap<String, Struct>,
+    ioctls: BTreeMap<u32, Ioctl>,
+}
+
+/// Numbers of a driver's own ioctls are below: `DRM_COMMAND_END - DRM_COMMAND_BASE`.
+const NUMBERS: u32 = 0x60;
+
+impl Table {
+    /// Parses and checks a table.
+    ///
+    /// # Errors
+    /// [`TableError`].
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let raw: Raw = toml::from_str(text).map_err(|why| TableError::Syntax(why.to_string()))?;
+        let mut table = Self {
+            infix: raw.infix.unwrap_or_else(|| raw.driver.to_uppercase()),
+            driver: raw.driver,
+            description: raw.description,
+            version: raw.version,
+            header: raw.header,
+            addresses: raw.addresses,
+            structs: BTreeMap::new(),
+            ioctls: BTreeMap::new(),
+        };
+        for name in raw.structs.keys() {
+            table.lay_out(name, &raw.structs, 0)?;
+        }
+        for (name, raw) in raw.ioctls {
+            table.add(Ioctl {
+                name,
+                number: raw.number,
+                access: raw.access,
+                argument: raw.argument,
+                does: raw.does,
+            })?;
+        }
+        table.structs.values().try_for_each(|it| table.check(it))?;
+        Ok(table)
+    }
+
+    /// Lays out a structure, and before it those that it has.
+    fn lay_out(
+        &mut self,
+        name: &str,
+        all: &BTreeMap<String, Vec<String>>,
+        depth: usize,
+    ) -> Result<(), TableError> {
+        if self.structs.contains_key(name) {
+            return Ok(());
+        }
+        let missing = || TableError::Name {
+            place: "a field".into(),
+            name: name.into(),
+        };
+        // One that has itself is as good as missing.
+        let texts = all.get(name).filter(|_| depth <= all.len());
+        let mut laid = Struct {
+            name: name.into(),
+            fields: Vec::new(),
+            size: 0,
+            align: 1,
+        };
+        for text in texts.ok_or_else(missing)? {
+            let field = Field::parse(name, text)?;
+            if let Type::Struct(inner) = &field.ty {
+                self.lay_out(inner, all, depth + 1)?;
+            }
+            let (size, align) = self.size_of(&field.ty);
+            let offset = laid.size.next_multiple_of(align);
+            (laid.size, laid.align) = (offset + size, laid.align.max(align));
+            laid.fields.push((offset, field));
+        }
+        laid.size = laid.size.next_multiple_of(laid.align);
+        self.structs.insert(name.into(), laid);
+        Ok(())
+    }
+
+    /// The bytes of a type, and what its addresses are multiples of.
+    pub(crate) fn size_of(&self, ty: &Type) -> (usize, usize) {
+        match ty {
+            Type::Numbers(scalar, count) => (scalar.size() * count, scalar.size()),
+            Type::Struct(name) => self
+                .structs
+                .get(name)
+                .map_or((0, 1), |inner| (inner.size, inner.align)),
+        }
+    }
+
+    fn add(&mut self, ioctl: Ioctl) -> Result<(), TableError> {
+        if !self.structs.contains_key(&ioctl.argument) {
+            return Err(TableError::Name {
+                place: ioctl.name,
+                name: ioctl.argument,
+            });
+        }
+        let (number, name) = (ioctl.number, ioctl.name.clone());
+        if number >= NUMBERS || self.ioctls.insert(number, ioctl).is_some() {
+            return Err(TableError::Number {
+                ioctl: name,
+                number,
+            });
+        }
+        Ok(())
+    }
+
+    /// Every name in a structure's roles is there.
+    fn check(&self, checked: &Struct) -> Result<(), TableError> {
+        let has_field = |name: &String| checked.fields.iter().any(|(_, it)| it.name == *name);
+        let has_struct = |name: &String| self.structs.contains_key(name);
+        for (_, field) in &checked.fields {
+            let missing = match &field.role {
+                Role::Fence(fence) => Some(&fence.flags).filter(|it| !has_field(it)),
+                Role::Pointer(pointer) => {
+                    let count = match &pointer.count {
+                        Count::Field(name) => Some(name).filter(|it| !has_field(it)),
+                        Count::Fixed(_) => None,
+                    };
+                    let element = match &pointer.element {
+                        Element::Struct(name) => Some(name).filter(|it| !has_struct(it)),
+                        _ => None,
+                    };
+                    count.or(element)
+                }
+                _ => None,
+            };
+            if let Some(name) = missing {
+                return Err(TableError::Name {
+                    place: format!("{}.{}", checked.name, field.name),
+                    name: name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The ioctls, by number.
+    pub fn ioctls(&self) -> impl Iterator<Item = &Ioctl> {
+        self.ioctls.values()
+    }
+
+    /// The ioctl of a number, from `DRM_COMMAND_BASE`.
+    pub fn ioctl(&self, number: u32) -> Option<&Ioctl> {
+        self.ioctls.get(&number)
+    }
+
+    /// The structures, by name.
+    pub fn structs(&self) -> impl Iterator<Item = &Struct> {
+        self.structs.values()
+    }
+
+    /// The structure of a name.
+    pub fn structure(&self, name: &str) -> Option<&Struct> {
+        self.structs.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LITTLE: &str = r#"
+        driver = "toy"
+        description = "a toy"
+        version = [1, 0, 0]
+        header = "toy.h"
+        addresses = "none"
+        [structs]
+        pair = ["u32 one", "u32 two"]
+        all = ["u32 first", "u64 wide: pair[first]", "pair inner", "u32 last"]
+        [ioctls]
+        DO = { number = 1, access = "w", argument = "all", does = "start" }
+    "#;
+
+    #[test]
+    fn structures_are_laid_out_as_c_has_them() {
+        let table = Table::parse(LITTLE).unwrap();
+        let all = table.structure("all").unwrap();
+        let offsets: Vec<_> = all.fields.iter().map(|(offset, _)| *offset).collect();
+        assert_eq!((offsets, all.size), (vec![0, 8, 16, 24], 32));
+        assert_eq!(table.infix, "TOY");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_table_is_said() {
+        for (from, to, sentence) in [
+            ("pair inner", "pear inner", "a field names pear"),
+            ("pair[first]", "pair[count]", "all.wide names count"),
+            ("pair[first]", "pear[first]", "all.wide names pear"),
+            ("u32 last", "u31 last", "a field names u31"),
+            ("u32 last", "u32 last: lost", "no such role"),
+            ("u32 last", "u32", "it has no name"),
+            ("number = 1", "number = 96", "0x60"),
+            (
+                r#"argument = "all""#,
+                r#"argument = "none""#,
+                "DO names none",
+            ),
+            (r#"access = "w""#, r#"access = "x""#, "does not parse"),
+            ("pair inner", "all inner", "a field names all"),
+        ] {
+            let error = Table::parse(&LITTLE.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(sentence), "{error}");
+        }
+        let unknown = crate::table("voodoo").unwrap_err().to_string();
+        assert!(unknown.contains("lima, panfrost, virtio_gpu"), "{unknown}");
+    }
+
+    #[test]
+    fn every_driver_has_its_table() {
+        for name in crate::names() {
+            let table = crate::table(name).unwrap();
+            assert_eq!(table.driver, name);
+            assert!(table.ioctls().any(|it| it.does == Does::Start), "{name}");
+        }
+    }
+}
