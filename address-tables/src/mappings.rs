@@ -325,6 +325,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn the_table_and_a_naive_model_agree(steps in prop::collection::vec(step(), 0..40)) {
             let (mut table, mut model) = (Mappings::new(), Model::new());
