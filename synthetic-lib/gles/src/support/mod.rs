@@ -10,6 +10,7 @@
 //! | [`pixels`] | pictures that are read |
 //! | [`mapping`] | buffers in the program's memory |
 //! | [`images`] | textures and renderbuffers of EGL's images |
+//! | `asked` | what the board's driver is asked for of a context |
 //! | [`reach`] | which of them a context's calls read and write |
 //! | [`syncs`] | waits for sync objects |
 //! | [`uniforms`] | values of uniforms |
@@ -18,6 +19,7 @@
 //! | `manual` | the other entry points |
 
 pub mod arrays;
+mod asked;
 pub mod debug;
 pub mod fixed;
 pub mod images;
