@@ -269,10 +269,10 @@ mod tests {
     use super::*;
 
     const LITTLE: &str = r#"
-        driver = "toy"
-        description = "a toy"
+        driver = "sample"
+        description = "a sample"
         version = [1, 0, 0]
-        header = "toy.h"
+        header = "sample.h"
         addresses = "none"
         [structs]
         pair = ["u32 one", "u32 two"]
@@ -287,7 +287,7 @@ mod tests {
         let all = table.structure("all").unwrap();
         let offsets: Vec<_> = all.fields.iter().map(|(offset, _)| *offset).collect();
         assert_eq!((offsets, all.size), (vec![0, 8, 16, 24], 32));
-        assert_eq!(table.infix, "TOY");
+        assert_eq!(table.infix, "SAMPLE");
     }
 
     #[test]
