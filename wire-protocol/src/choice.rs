@@ -1,6 +1,8 @@
 //! Options that are for the APIs of one back end of a board: `gles=VALUE`. Without
 //! a name in front, a value is for every API that no other option names.
 
+use crate::description::Api;
+use crate::driver;
 use crate::generated::APIS;
 use std::fmt;
 
@@ -42,7 +44,10 @@ impl Together {
     /// [`UnknownApi`] if something like an API's name is in front.
     pub fn split(text: &str) -> Result<(Option<Self>, &str), UnknownApi> {
         let is_name = |name: &str| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
         };
         match text.split_once('=').filter(|(name, _)| is_name(name)) {
             Some((name, value)) => Ok((Some(Self::named(name)?), value)),
@@ -61,10 +66,12 @@ impl Together {
         self.name
     }
 
-    /// Whether these are all APIs that are part of gil.
+    /// Whether these are all APIs of gil's own libraries. A kernel driver is there only
+    /// for a guest that was given one.
     pub fn are_all(named: &[Self]) -> bool {
         let is_named = |number| named.iter().any(|together| together.has(number));
-        let mut own = APIS.iter().filter(|api| api.is_own);
+        let is_librarys = |api: &&Api| api.is_own && api.back_end != driver::BACK_END;
+        let mut own = APIS.iter().filter(is_librarys);
         own.all(|api| is_named(api.number))
     }
 }
@@ -121,6 +128,7 @@ mod tests {
         for (text, found) in [
             ("gles=unix:/a=b", (Some("gles"), "unix:/a=b")),
             ("opencl=", (Some("opencl"), "")),
+            ("virtio_gpu=x", (Some("virtio_gpu"), "x")),
             ("unix:/a=b", (None, "unix:/a=b")),
             ("replay:x=y", (None, "replay:x=y")),
             ("./k=y", (None, "./k=y")),
@@ -131,6 +139,6 @@ mod tests {
             assert_eq!(split(text), found);
         }
         let error = Together::split("vulkan=tcp://h:1").unwrap_err().to_string();
-        assert!(error.contains("\"vulkan\"") && error.contains("opencl, egl, gles"));
+        assert!(error.contains("\"vulkan\"") && error.contains("opencl, egl, gles, lima"));
     }
 }

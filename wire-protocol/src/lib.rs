@@ -21,6 +21,7 @@
 //! | [`address`] | users → host, board | where an agent listens |
 //! | [`choice`] | users → host | options that are for some APIs only |
 //! | [`checkpoint`] | host ↔ board | a session's contents for a checkpoint |
+//! | [`driver`] | guest ↔ board | calls of a kernel driver: arguments and answers |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 
@@ -32,6 +33,7 @@ pub mod choice;
 pub mod compact;
 pub mod control;
 pub mod description;
+pub mod driver;
 pub mod ending;
 pub mod envelope;
 pub mod finish;

@@ -2,7 +2,9 @@
 
 use crate::emit;
 pub use crate::emit::Paths;
+use crate::emit::names::Listed;
 use crate::spec::{self, Api, SpecError};
+use gil_drivers::{Table, TableError};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,14 @@ pub enum GenError {
     /// A description is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A kernel driver's table is wrong.
+    #[error("{}: {error}", path.display())]
+    Table {
+        /// The table.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: TableError,
+    },
     /// A file cannot be read or written.
     #[error("{}: {error}", path.display())]
     Io {
@@ -31,7 +41,7 @@ pub enum GenError {
         message: String,
     },
     /// `gen --check` found differences.
-    #[error("these files are not what api/ says, run `cargo xtask gen` and commit: {}", list(.0))]
+    #[error("these files are not what api/ and the drivers' tables say, run `cargo xtask gen` and commit: {}", list(.0))]
     Differ(Vec<PathBuf>),
 }
 
@@ -84,16 +94,49 @@ fn canonical(text: &str) -> String {
     }
 }
 
+/// Where the kernel drivers' tables are.
+const TABLES: &str = "address-tables/drivers/tables";
+
+/// Reads the kernel drivers' tables, each with its hash.
+fn tables(root: &Path) -> Result<Vec<(Table, [u8; 32])>, GenError> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).map_err(io(&path))?;
+        let hash = Sha256::digest(canonical(&text));
+        let table = Table::parse(&text).map_err(|error| GenError::Table { path, error })?;
+        Ok((table, hash.into()))
+    };
+    listed(&root.join(TABLES), "toml")?
+        .into_iter()
+        .map(read)
+        .collect()
+}
+
+/// All APIs, by number.
+fn listed_apis(apis: &[(Api, [u8; 32])], drivers: &[(Table, [u8; 32])]) -> Vec<Listed> {
+    let apis = apis.iter().map(|(api, hash)| Listed::of(api, *hash));
+    let drivers = drivers
+        .iter()
+        .map(|(table, hash)| emit::drivers::listed(table, *hash));
+    let mut all: Vec<_> = apis.chain(drivers).collect();
+    all.sort_by_key(|api| api.number);
+    all
+}
+
 /// Everything that is generated from the descriptions.
 ///
 /// # Errors
 /// [`GenError`].
 pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
     let apis = descriptions(root)?;
+    let drivers = tables(root)?;
     let mut all = vec![file(
         "wire-protocol/src/generated/mod.rs",
-        emit::names::index(&apis),
+        emit::names::index(&listed_apis(&apis, &drivers)),
     )];
+    for (table, _) in &drivers {
+        let path = format!("wire-protocol/src/generated/{}.rs", table.driver);
+        all.push(file(path, emit::drivers::module(table)));
+    }
     let covered = covered(root)?;
     for (api, _) in &apis {
         all.extend(of_api(api, &covered));

@@ -248,13 +248,59 @@ fn a_post_with_output_is_a_contradiction() {
     );
 }
 
+/// A kernel driver's table.
+const DRIVER: &str = r#"
+driver = "sample"
+api = 100
+description = "a sample"
+version = [1, 0, 0]
+header = "sample.h"
+addresses = "none"
+[structs]
+job = ["u32 handle: buffer"]
+[ioctls]
+DO = { number = 1, access = "w", argument = "job", does = "start" }
+"#;
+
+/// A tree with one API and one driver.
+fn describe(root: &Path) {
+    let tables = "address-tables/drivers/tables";
+    for folder in ["api", "tests/coverage", tables] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::fs::write(root.join("api/x.toml"), GOOD).unwrap();
+    std::fs::write(root.join(tables).join("sample.toml"), DRIVER).unwrap();
+}
+
+#[test]
+fn a_driver_is_an_api_with_its_calls() {
+    let root = tempfile::tempdir().unwrap();
+    describe(root.path());
+    r#gen::write(root.path()).unwrap();
+    let read = |path: &str| std::fs::read_to_string(root.path().join(path)).unwrap();
+    let driver = read("wire-protocol/src/generated/sample.rs");
+    assert!(driver.contains("pub const SAMPLE_DO: Op = Op::new(API, 17);"));
+    assert!(driver.contains("name: \"gilDriverOpen\""));
+    let index = read("wire-protocol/src/generated/mod.rs");
+    let listed = index.split_once("title: \"sample driver\",\n        back_end: \"drivers\"");
+    let (before, after) = listed.expect("the driver");
+    assert!(before.contains("number: 100,") && after.contains("number: 200,"));
+
+    let table = root
+        .path()
+        .join("address-tables/drivers/tables/sample.toml");
+    std::fs::write(&table, DRIVER.replace("\"job\"", "\"jab\"")).unwrap();
+    let error = r#gen::check(root.path()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("sample.toml: DO names jab, which the table has not"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_file_that_differs_is_named() {
     let root = tempfile::tempdir().unwrap();
-    for folder in ["api", "tests/coverage"] {
-        std::fs::create_dir_all(root.path().join(folder)).unwrap();
-    }
-    std::fs::write(root.path().join("api/x.toml"), GOOD).unwrap();
+    describe(root.path());
     assert!(matches!(
         r#gen::check(root.path()),
         Err(GenError::Differ(_))
@@ -267,7 +313,9 @@ fn a_file_that_differs_is_named() {
     );
 
     let stubs = Path::new("synthetic-lib/x/src/generated/stubs.rs");
+    let driver = Path::new("wire-protocol/src/generated/sample.rs");
     assert!(written.iter().any(|path| path == stubs));
+    assert!(written.iter().any(|path| path == driver));
     std::fs::write(root.path().join(stubs), "// by hand").unwrap();
     let error = r#gen::check(root.path()).unwrap_err().to_string();
     assert!(

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub struct Raw {
     pub driver: String,
+    pub api: u16,
     pub description: String,
     pub version: [u32; 3],
     pub header: String,

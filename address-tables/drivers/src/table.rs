@@ -98,6 +98,8 @@ pub struct Ioctl {
 pub struct Table {
     /// Its name, as `DRM_IOCTL_VERSION` gives it.
     pub driver: String,
+    /// The number of its calls' API; never reused.
+    pub api: u16,
     /// What it says of itself there.
     pub description: String,
     /// Its version there: major, minor, patch level.
@@ -125,6 +127,7 @@ impl Table {
         let mut table = Self {
             infix: raw.infix.unwrap_or_else(|| raw.driver.to_uppercase()),
             driver: raw.driver,
+            api: raw.api,
             description: raw.description,
             version: raw.version,
             header: raw.header,
@@ -267,9 +270,11 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     const LITTLE: &str = r#"
         driver = "sample"
+        api = 99
         description = "a sample"
         version = [1, 0, 0]
         header = "sample.h"
@@ -316,10 +321,16 @@ mod tests {
     }
 
     #[test]
-    fn every_driver_has_its_table() {
+    fn every_driver_has_its_table_and_its_api() {
+        let mut apis = BTreeSet::new();
         for name in crate::names() {
             let table = crate::table(name).unwrap();
             assert_eq!(table.driver, name);
+            assert!(
+                apis.insert(table.api),
+                "{name}: another has API {}",
+                table.api
+            );
             assert!(table.ioctls().any(|it| it.does == Does::Start), "{name}");
         }
     }
