@@ -284,7 +284,7 @@ fn check(field: &Field, name: &str, value: Option<&Value>) -> Result<(), DecodeE
 }
 
 /// The numbers in bytes, which are little-endian.
-fn numbers(scalar: Scalar, bytes: &[u8]) -> Vec<u64> {
+pub(crate) fn numbers(scalar: Scalar, bytes: &[u8]) -> Vec<u64> {
     let chunks = bytes.chunks_exact(scalar.size());
     let number = |chunk: &[u8]| {
         let mut whole = [0; 8];

@@ -3,6 +3,7 @@
 //! their arguments mean. Nothing here knows what a driver's calls do.
 //!
 //! - [`Table`]: a driver's table, checked: every name that it uses is there.
+//! - [`layout`]: where an argument has what means something else on another machine.
 //! - [`decode`]: a call's argument, field by field, with the memory that it names.
 //!
 //! Layouts are those of the kernel's user headers, which are the same for 32- and 64-bit
@@ -13,6 +14,7 @@
 pub mod decode;
 mod error;
 mod field;
+pub mod layout;
 mod raw;
 mod table;
 
