@@ -136,7 +136,7 @@ pub struct Length {
 
 impl<'l> Raw<'l> {
     /// A call with this argument, which ends in zeros where it is shorter than the
-    /// driver's, and the memory of each pointer.
+    /// driver's, and the memory of each pointer; no memory stands for NULL.
     ///
     /// # Errors
     /// [`Length`].
@@ -151,7 +151,8 @@ impl<'l> Raw<'l> {
         for (pointer, at) in layout.pointers.iter().enumerate() {
             let given = memory.get(pointer).map_or(0, Vec::len);
             let wanted = at.len(&whole).unwrap_or(usize::MAX);
-            if given != wanted {
+            // A program that points nowhere gets the driver's answer to that.
+            if given != wanted && given != 0 {
                 return Err(Length {
                     pointer,
                     given,
