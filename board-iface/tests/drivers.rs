@@ -13,6 +13,7 @@ use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
 use nix::errno::Errno;
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -156,7 +157,7 @@ impl Open for OpenFile {
             }
             // GETPARAM: param, value
             3 => {
-                let value = memory[0].as_mut();
+                let value = &mut memory[0];
                 if value.is_empty() {
                     return Err(Errno::EFAULT);
                 }
@@ -802,4 +803,52 @@ fn a_sessions_buffers_are_bounded_by_its_memory() {
     let mut program = stage.session();
     (1..=256).for_each(|file| assert_eq!(program.open(file).result, 0));
     assert_eq!(program.open(257).result, negative(Errno::EMFILE));
+}
+
+/// What a guest may call: an entry, the parts of its arguments, its regions.
+type Odd = (u16, Vec<u32>, Vec<u8>, Vec<(bool, usize)>, bool);
+
+fn odd() -> impl Strategy<Value = Odd> {
+    let entry = prop_oneof![0..30_u16, Just(18), Just(24), any::<u16>()];
+    let word = prop_oneof![0..40_u32, Just(1), Just(30), Just(1 << 31), any::<u32>()];
+    let lens = prop_oneof![Just(PAGE), Just(0), 0..20_usize];
+    (
+        entry,
+        prop::collection::vec(word, 0..24),
+        prop::collection::vec(any::<u8>(), 0..12),
+        prop::collection::vec((any::<bool>(), lens), 0..3),
+        any::<bool>(),
+    )
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_guest_calls_the_session_goes_on(calls in prop::collection::vec(odd(), 1..20)) {
+        let stage = stage();
+        let mut program = stage.session();
+        program.open(1);
+        program.create(1, 30);
+        for (n, (entry, words, tail, regions, answer)) in calls.iter().enumerate() {
+            // Arguments of the length that the call says, and others.
+            let mut args: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
+            if words.len() > 2 && n % 2 == 0 {
+                let len = (words.len() as u32 - 2) * 4;
+                args[..4].copy_from_slice(&1_u32.to_le_bytes());
+                args[4..8].copy_from_slice(&len.to_le_bytes());
+            }
+            args.extend_from_slice(tail);
+            let bytes = vec![1; PAGE];
+            let data: Vec<_> = regions
+                .iter()
+                .map(|(is_in, len)| match is_in {
+                    true => Data::In(&bytes[..*len]),
+                    false => Data::Out(*len),
+                })
+                .collect();
+            let event = Some(n as u64);
+            program.call_as(Op::new(API, *entry), &args, event, &data, *answer);
+        }
+        let number = program.open(1_000_000);
+        prop_assert_eq!(number.result, 0);
+    }
 }
