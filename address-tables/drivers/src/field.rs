@@ -99,6 +99,13 @@ pub enum Role {
     Zero,
     /// These flags, or the driver refuses the call.
     Flags(u64),
+    /// Such flags, of which one says that a wait only asks.
+    Polls {
+        /// All that the driver knows.
+        known: u64,
+        /// The one.
+        polls: u64,
+    },
     /// The bytes of a buffer.
     Size,
     /// How many elements another field's memory has.
@@ -179,6 +186,15 @@ fn fence(text: &str) -> Option<Fence> {
     })
 }
 
+/// "flags KNOWN polls FLAG".
+fn polls(text: &str) -> Option<Role> {
+    let (known, polls) = text.strip_prefix("flags ")?.split_once(" polls ")?;
+    Some(Role::Polls {
+        known: number(known)?,
+        polls: number(polls)?,
+    })
+}
+
 fn role(text: &str) -> Option<Role> {
     Some(match text {
         "out" => Role::Out,
@@ -199,6 +215,7 @@ fn role(text: &str) -> Option<Role> {
             let flags = text.strip_prefix("flags ").and_then(number);
             return flags
                 .map(Role::Flags)
+                .or_else(|| polls(text))
                 .or_else(|| fence(text).map(Role::Fence))
                 .or_else(|| pointer(text).map(Role::Pointer));
         }

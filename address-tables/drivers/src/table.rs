@@ -189,7 +189,7 @@ impl Table {
     }
 
     /// The bytes of a type, and what its addresses are multiples of.
-    pub(crate) fn size_of(&self, ty: &Type) -> (usize, usize) {
+    pub fn size_of(&self, ty: &Type) -> (usize, usize) {
         match ty {
             Type::Numbers(scalar, count) => (scalar.size() * count, scalar.size()),
             Type::Struct(name) => self
