@@ -46,7 +46,8 @@ enum gil_mirror_role {
 	GIL_ROLE_MMAP_OFFSET,
 	GIL_ROLE_CONTEXT,
 	GIL_ROLE_NEW_CONTEXT,
-	GIL_ROLE_SYNC,
+	GIL_ROLE_SYNC, /* a sync object's handle; 0: none */
+	GIL_ROLE_SYNC_OUT, /* of one that the job's end signals */
 	GIL_ROLE_DEADLINE, /* CLOCK_MONOTONIC, ns */
 	GIL_ROLE_FENCE, /* a descriptor; `at`: flags, of which `known` waits and `polls` signals */
 	GIL_ROLE_POINTER,
@@ -165,6 +166,7 @@ struct gil_mirror_buffer {
 	struct drm_gem_shmem_object base;
 	u32 number; /* 0: the board has none */
 	u32 session_number;
+	u64 address; /* the GPU's; 0: not known here */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
 };
@@ -276,6 +278,9 @@ struct gil_mirror_args {
 	unsigned int buffer_cap;
 	struct gil_mirror_buffer **buffers; /* that the call names, referenced */
 	struct gil_mirror_buffer *made; /* that it makes */
+	unsigned int fence_count;
+	unsigned int fence_cap;
+	struct dma_fence **fences; /* that a job waits for, referenced */
 };
 
 u64 gil_mirror_get(const u8 *argument, u32 offset, u32 size);
@@ -288,6 +293,8 @@ int gil_mirror_args_build(struct gil_mirror_args *args,
 			  struct gil_mirror *mirror, u32 file_number);
 int gil_mirror_args_return(struct gil_mirror_args *args,
 			   const struct gil_mirror_reply *reply);
+int gil_mirror_args_wait(struct gil_mirror_args *args,
+			 struct dma_fence *fence);
 void gil_mirror_args_free(struct gil_mirror_args *args);
 
 /* ---- fences ---------------------------------------------------------- */

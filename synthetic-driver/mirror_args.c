@@ -3,6 +3,8 @@
  * An ioctl's argument as it travels: the structure with numbers of buffers in place of
  * handles, and the memory that it points to. And what comes back.
  */
+#include <drm/drm_syncobj.h>
+#include <linux/dma-fence.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -98,33 +100,65 @@ static int gil_wire_u32(struct gil_mirror_args *args, u32 value)
 	return gil_wire_put(args, &bytes, sizeof(bytes));
 }
 
+/* Adds to a list of pointers that grows. */
+static int gil_list_add(void ***list, unsigned int *count, unsigned int *cap,
+			void *item)
+{
+	if (*count == *cap) {
+		unsigned int more = max(16u, 2 * *cap);
+		void **longer;
+
+		longer = kvmalloc_array(more, sizeof(*longer), GFP_KERNEL);
+		if (!longer)
+			return -ENOMEM;
+		if (*count)
+			memcpy(longer, *list, *count * sizeof(*longer));
+		kvfree(*list);
+		*list = longer;
+		*cap = more;
+	}
+	(*list)[(*count)++] = item;
+	return 0;
+}
+
 /* The number of a handle's buffer, which the call then names. */
 static int gil_args_name(struct gil_mirror_args *args, u32 handle, u32 *number)
 {
 	struct gil_mirror_buffer *buffer =
 		gil_mirror_buffer_get(args->file, handle);
+	int err;
 
 	if (!buffer)
 		return -ENOENT;
-	if (args->buffer_count == args->buffer_cap) {
-		unsigned int cap = max(16u, 2 * args->buffer_cap);
-		struct gil_mirror_buffer **more;
-
-		more = kvmalloc_array(cap, sizeof(*more), GFP_KERNEL);
-		if (!more) {
-			gil_mirror_buffer_put(buffer);
-			return -ENOMEM;
-		}
-		if (args->buffer_count)
-			memcpy(more, args->buffers,
-			       args->buffer_count * sizeof(*more));
-		kvfree(args->buffers);
-		args->buffers = more;
-		args->buffer_cap = cap;
-	}
-	args->buffers[args->buffer_count++] = buffer;
+	err = gil_list_add((void ***)&args->buffers, &args->buffer_count,
+			   &args->buffer_cap, buffer);
+	if (err)
+		gil_mirror_buffer_put(buffer);
 	*number = buffer->number;
-	return 0;
+	return err;
+}
+
+/* The job waits for this fence, whose reference is the list's from here on. */
+int gil_mirror_args_wait(struct gil_mirror_args *args, struct dma_fence *fence)
+{
+	int err = gil_list_add((void ***)&args->fences, &args->fence_count,
+			       &args->fence_cap, fence);
+
+	if (err)
+		dma_fence_put(fence);
+	return err;
+}
+
+/* And for this sync object's. */
+static int gil_args_sync(struct gil_mirror_args *args, u32 handle)
+{
+	struct dma_fence *fence;
+	int err;
+
+	if (!handle)
+		return 0;
+	err = drm_syncobj_find_fence(args->file, handle, 0, 0, &fence);
+	return err ?: gil_mirror_args_wait(args, fence);
 }
 
 /* Numbers in place of handles in what a pointer leads to. */
@@ -136,8 +170,9 @@ static int gil_args_translate(struct gil_mirror_args *args,
 	u32 i, j, number;
 	int err = 0;
 
-	if (field->element == GIL_ELEMENT_SYNCS)
-		return count ? -EOPNOTSUPP : 0;
+	for (i = 0; field->element == GIL_ELEMENT_SYNCS && i < count && !err;
+	     i++)
+		err = gil_args_sync(args, get_unaligned_le32(memory + 4 * i));
 	for (i = 0; field->element == GIL_ELEMENT_BUFFERS && i < count && !err;
 	     i++) {
 		err = gil_args_name(args, get_unaligned_le32(memory + 4 * i),
@@ -234,6 +269,13 @@ static int gil_args_pointer(struct gil_mirror_args *args,
 		kvfree(memory);
 		return err;
 	}
+	if (field->element == GIL_ELEMENT_SYNCS) {
+		/* Fences are the guest's own matter. */
+		kvfree(memory);
+		gil_mirror_set(args->wire + GIL_MIRROR_WIRE_HEAD, field->at,
+			       field->at_size, 0);
+		return gil_wire_u32(args, 0);
+	}
 	return gil_args_hand_over(args, memory, len);
 }
 
@@ -286,7 +328,11 @@ static int gil_args_field(struct gil_mirror_args *args,
 				       ~(field->known | field->polls));
 		return 0;
 	case GIL_ROLE_SYNC:
-		return value ? -EOPNOTSUPP : 0;
+		gil_field_set(copy, field, 0);
+		return gil_args_sync(args, value);
+	case GIL_ROLE_SYNC_OUT:
+		gil_field_set(copy, field, 0);
+		return 0;
 	case GIL_ROLE_POINTER:
 		gil_field_set(copy, field, 0);
 		return gil_args_pointer(args, field);
@@ -324,6 +370,9 @@ void gil_mirror_args_free(struct gil_mirror_args *args)
 	for (i = 0; i < args->buffer_count; i++)
 		gil_mirror_buffer_put(args->buffers[i]);
 	kvfree(args->buffers);
+	for (i = 0; i < args->fence_count; i++)
+		dma_fence_put(args->fences[i]);
+	kvfree(args->fences);
 	if (args->made)
 		gil_mirror_buffer_put(args->made);
 	if (args->kept.next)
@@ -382,6 +431,7 @@ static void gil_args_merge(struct gil_mirror_args *args, const u8 *from)
 		case GIL_ROLE_NEW_BUFFER:
 		case GIL_ROLE_POINTER:
 		case GIL_ROLE_SYNC:
+		case GIL_ROLE_SYNC_OUT:
 			gil_field_set(merged, field,
 				      gil_field_get(args->argument, field));
 		}

@@ -4,6 +4,7 @@
  * answer is collected; the rest asks the board.
  */
 #include <drm/drm_ioctl.h>
+#include <drm/drm_syncobj.h>
 #include <drm/drm_vma_manager.h>
 #include <linux/compat.h>
 #include <linux/dma-resv.h>
@@ -19,6 +20,8 @@
 #define GIL_MIRROR_ANSWERS_MAX 256
 /* As virtio_gpu waits for a buffer. */
 #define GIL_MIRROR_WAIT_MAX (15 * HZ)
+/* Events that a job waits for on the timeline; for more, the program waits. */
+#define GIL_MIRROR_WAITS_MAX 32
 
 /* A query that the board answered; it answers the same for every file. */
 struct gil_mirror_answer {
@@ -179,31 +182,66 @@ static int gil_run_create(struct gil_mirror_run *run)
 	}
 	err = drm_gem_handle_create(run->args.file,
 				    &run->args.made->base.base, &handle);
+	if (err)
+		return err;
+	gil_run_set(run, field, handle);
+	field = gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
+	if (field)
+		run->args.made->address = gil_run_get(run, field);
+	return 0;
+}
+
+/* Where the board's GPU has a buffer: asked once. */
+static int gil_run_address(struct gil_mirror_run *run,
+			   struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
+	int err;
+
+	if (!field)
+		return 0;
+	if (!READ_ONCE(buffer->address)) {
+		err = gil_run_build(run) ?: gil_run_ask(run);
+		if (err)
+			return err;
+		WRITE_ONCE(buffer->address, gil_run_get(run, field));
+	}
+	gil_run_set(run, field, buffer->address);
+	return 0;
+}
+
+/* Where mmap() finds it: the guest's own matter. */
+static int gil_run_offset(struct gil_mirror_run *run,
+			  struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_MMAP_OFFSET);
+	int err;
+
+	if (!field)
+		return 0;
+	err = drm_gem_create_mmap_offset(&buffer->base.base);
 	if (!err)
-		gil_run_set(run, field, handle);
+		gil_run_set(run, field,
+			    drm_vma_node_offset_addr(
+				    &buffer->base.base.vma_node));
 	return err;
 }
 
-/* Where mmap() finds a buffer: the guest's own matter. */
 static int gil_run_map(struct gil_mirror_run *run)
 {
 	const struct gil_mirror_field *handle =
 		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
-	const struct gil_mirror_field *offset =
-		gil_mirror_field(run->args.ioctl, GIL_ROLE_MMAP_OFFSET);
 	struct gil_mirror_buffer *buffer;
 	int err;
 
-	if (!handle || !offset)
+	if (!handle)
 		return -EOPNOTSUPP;
 	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, handle));
 	if (!buffer)
 		return -ENOENT;
-	err = drm_gem_create_mmap_offset(&buffer->base.base);
-	if (!err)
-		gil_run_set(run, offset,
-			    drm_vma_node_offset_addr(
-				    &buffer->base.base.vma_node));
+	err = gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
 	gil_mirror_buffer_put(buffer);
 	return err;
 }
@@ -242,21 +280,41 @@ static int gil_run_post(struct gil_mirror_run *run)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* What a job waits for: one of our events, or, by now, nothing. */
-static int gil_run_wait_for(struct gil_mirror_run *run,
-			    const struct gil_mirror_field *field, u64 *event)
+/* A job waits for a fence by its descriptor. */
+static int gil_run_wait_for_file(struct gil_mirror_run *run)
 {
-	struct dma_fence *fence =
-		sync_file_get_fence(gil_run_get(run, field));
-	int err = 0;
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_FENCE);
+	struct dma_fence *fence;
 
-	if (!fence)
-		return -EINVAL;
-	*event = gil_mirror_fence_event(run->mirror, fence);
-	if (!*event)
-		err = dma_fence_wait(fence, true);
-	dma_fence_put(fence);
-	return err;
+	if (!field || !(gil_mirror_get(run->args.argument, field->at,
+				       sizeof(u32)) &
+			field->known))
+		return 0;
+	fence = sync_file_get_fence(gil_run_get(run, field));
+	return fence ? gil_mirror_args_wait(&run->args, fence) : -EINVAL;
+}
+
+/* The events that a job waits for; the fences of others are waited for here. */
+static int gil_run_events(struct gil_mirror_run *run, u64 *events, u16 *count)
+{
+	unsigned int i;
+	u64 event;
+	int err;
+
+	*count = 0;
+	for (i = 0; i < run->args.fence_count; i++) {
+		event = gil_mirror_fence_event(run->mirror,
+					       run->args.fences[i]);
+		if (event && *count < GIL_MIRROR_WAITS_MAX) {
+			events[(*count)++] = event;
+			continue;
+		}
+		err = dma_fence_wait(run->args.fences[i], true);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* A buffer is in use until the job ends, and may be changed by it. */
@@ -278,11 +336,13 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 }
 
 static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
-			  u64 signals, u64 waits)
+			  u64 signals)
 {
+	u64 waits[GIL_MIRROR_WAITS_MAX];
 	struct gil_mirror_call call;
+	u16 wait_count;
 	unsigned int i;
-	int err = 0;
+	int err = gil_run_events(run, waits, &wait_count);
 
 	for (i = 0; i < run->args.buffer_count && !err; i++)
 		err = gil_buffer_use(run->args.buffers[i], fence);
@@ -291,13 +351,13 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 	gil_run_call(run, &call, GIL_CLASS_ENQUEUE);
 	call.queue = run->own->number;
 	call.signals = signals;
-	call.waits = &waits;
-	call.wait_count = waits ? 1 : 0;
+	call.waits = waits;
+	call.wait_count = wait_count;
 	return gil_mirror_post(run->mirror, &call);
 }
 
 static int gil_run_start_with(struct gil_mirror_run *run,
-			      struct dma_fence *fence, u64 signals, u64 waits)
+			      struct dma_fence *fence, u64 signals)
 {
 	const struct gil_mirror_field *field =
 		gil_mirror_field(run->args.ioctl, GIL_ROLE_FENCE);
@@ -308,12 +368,12 @@ static int gil_run_start_with(struct gil_mirror_run *run,
 	int fd, err;
 
 	if (!field || !(flags & field->polls))
-		return gil_run_submit(run, fence, signals, waits);
+		return gil_run_submit(run, fence, signals);
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 	sync = sync_file_create(fence);
-	err = sync ? gil_run_submit(run, fence, signals, waits) : -ENOMEM;
+	err = sync ? gil_run_submit(run, fence, signals) : -ENOMEM;
 	if (err) {
 		put_unused_fd(fd);
 		if (sync)
@@ -325,23 +385,26 @@ static int gil_run_start_with(struct gil_mirror_run *run,
 	return 0;
 }
 
-static int gil_run_start(struct gil_mirror_run *run)
+/* The sync object that the job's end signals; NULL: none. */
+static int gil_run_sync_out(struct gil_mirror_run *run,
+			    struct drm_syncobj **sync)
 {
 	const struct gil_mirror_field *field =
-		gil_mirror_field(run->args.ioctl, GIL_ROLE_FENCE);
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_SYNC_OUT);
+	u32 handle = field ? gil_run_get(run, field) : 0;
+
+	*sync = handle ? drm_syncobj_find(run->args.file, handle) : NULL;
+	return handle && !*sync ? -ENOENT : 0;
+}
+
+static int gil_run_start_job(struct gil_mirror_run *run,
+			     struct drm_syncobj *sync)
+{
 	struct gil_mirror *mirror = run->mirror;
 	struct dma_fence *fence;
-	u64 waits = 0, signals;
-	int err;
+	u64 signals;
+	int err = gil_run_wait_for_file(run) ?: gil_run_send_buffers(run);
 
-	if (field &&
-	    gil_mirror_get(run->args.argument, field->at, sizeof(u32)) &
-		    field->known) {
-		err = gil_run_wait_for(run, field, &waits);
-		if (err)
-			return err;
-	}
-	err = gil_run_send_buffers(run);
 	if (err)
 		return err;
 	mutex_lock(&mirror->lock);
@@ -350,13 +413,28 @@ static int gil_run_start(struct gil_mirror_run *run)
 	mutex_unlock(&mirror->lock);
 	if (!fence)
 		return -ENOMEM;
-	err = gil_run_start_with(run, fence, signals, waits);
+	err = gil_run_start_with(run, fence, signals);
 	if (err) {
 		/* Nobody waits for a job that is not there. */
 		dma_fence_set_error(fence, err);
 		dma_fence_signal(fence);
+	} else if (sync) {
+		drm_syncobj_replace_fence(sync, fence);
 	}
 	dma_fence_put(fence);
+	return err;
+}
+
+static int gil_run_start(struct gil_mirror_run *run)
+{
+	struct drm_syncobj *sync;
+	int err = gil_run_sync_out(run, &sync);
+
+	if (err)
+		return err;
+	err = gil_run_start_job(run, sync);
+	if (sync)
+		drm_syncobj_put(sync);
 	return err;
 }
 
@@ -421,7 +499,12 @@ static int gil_run_wait_jobs(struct gil_mirror_run *run,
 	left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_READ, true, timeout);
 	if (left < 0)
 		return left;
-	return left ? 0 : -EBUSY;
+	if (left)
+		return 0;
+	/* Drivers whose program says how long have an errno of their own for it. */
+	return gil_mirror_field(run->args.ioctl, GIL_ROLE_DEADLINE) ?
+		       -ETIMEDOUT :
+		       -EBUSY;
 }
 
 /* What the board may have changed comes back. No time passes: the jobs have ended. */
@@ -497,7 +580,8 @@ static int gil_run(struct gil_mirror_run *run)
 		return -EIO;
 	switch (run->args.ioctl->does) {
 	case GIL_DOES_MAP:
-		return gil_run_map(run);
+		err = gil_run_map(run);
+		break;
 	case GIL_DOES_WAIT:
 		err = gil_run_wait(run);
 		break;

@@ -186,6 +186,17 @@ static const struct gil_mirror_driver *__init gil_mirror_table(void)
 	return NULL;
 }
 
+/* Whether its jobs signal sync objects. */
+static bool __init gil_mirror_has_syncs(const struct gil_mirror_driver *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->ioctl_count; i++)
+		if (gil_mirror_field(&table->ioctls[i], GIL_ROLE_SYNC_OUT))
+			return true;
+	return false;
+}
+
 static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 {
 	struct device *parent = &gil_mirror_parent->dev;
@@ -197,6 +208,8 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	gil_mirror_drm.major = table->major;
 	gil_mirror_drm.minor = table->minor;
 	gil_mirror_drm.patchlevel = table->patch;
+	if (gil_mirror_has_syncs(table))
+		gil_mirror_drm.driver_features |= DRIVER_SYNCOBJ;
 	mirror = devm_drm_dev_alloc(parent, &gil_mirror_drm, struct gil_mirror,
 				    drm);
 	if (IS_ERR(mirror))

@@ -126,8 +126,10 @@ pub enum Role {
     Context,
     /// One that it makes.
     NewContext,
-    /// A sync object of the open file's; 0: none.
+    /// A sync object of the open file's that is waited for; 0: none.
     Sync,
+    /// One that a job's end signals; 0: none.
+    SyncOut,
     /// The descriptor of a fence.
     Fence(Fence),
     /// The end of a wait: nanoseconds of `CLOCK_MONOTONIC`.
@@ -210,6 +212,7 @@ fn role(text: &str) -> Option<Role> {
         "context" => Role::Context,
         "new context" => Role::NewContext,
         "sync" => Role::Sync,
+        "out sync" => Role::SyncOut,
         "deadline" => Role::Deadline,
         text => {
             let flags = text.strip_prefix("flags ").and_then(number);

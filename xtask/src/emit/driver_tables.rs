@@ -128,6 +128,7 @@ fn one(
         Role::Context => ("CONTEXT", String::new()),
         Role::NewContext => ("NEW_CONTEXT", String::new()),
         Role::Sync => ("SYNC", String::new()),
+        Role::SyncOut => ("SYNC_OUT", String::new()),
         Role::Deadline => ("DEADLINE", String::new()),
         Role::Fence(fence) => (
             "FENCE",
