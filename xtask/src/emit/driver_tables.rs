@@ -90,7 +90,14 @@ fn flatten(table: &Table, structure: &Struct, base: usize, out: &mut String) {
             }
             Type::Numbers(scalar, count) => {
                 for n in 0..*count {
-                    one(table, structure, (base, at + n * scalar.size()), *scalar, field, out);
+                    one(
+                        table,
+                        structure,
+                        (base, at + n * scalar.size()),
+                        *scalar,
+                        field,
+                        out,
+                    );
                 }
             }
         }
@@ -164,7 +171,9 @@ fn one(
             };
             (
                 "POINTER",
-                format!(" .element = GIL_ELEMENT_{element}, .element_size = {size},{is_out}{count}{inner}"),
+                format!(
+                    " .element = GIL_ELEMENT_{element}, .element_size = {size},{is_out}{count}{inner}"
+                ),
             )
         }
     };
