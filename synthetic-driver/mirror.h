@@ -37,6 +37,7 @@
 enum gil_mirror_role {
 	GIL_ROLE_ZERO = 1, /* 0, or EINVAL */
 	GIL_ROLE_FLAGS, /* known ones, or EINVAL; `polls`: a wait only asks */
+	GIL_ROLE_PROCESSOR, /* the job's; `known`: they are flags, others EINVAL */
 	GIL_ROLE_SIZE, /* of the buffer that the call makes */
 	GIL_ROLE_BUFFER, /* a GEM handle */
 	GIL_ROLE_NEW_BUFFER,
@@ -200,12 +201,18 @@ enum gil_mirror_class {
 	GIL_CLASS_WAIT,
 };
 
+/* wire-protocol/src/envelope.rs: Engine. */
+#define GIL_ENGINE_GRAPHICS 4
+#define GIL_ENGINE_PROCESSOR_FIRST 8
+#define GIL_ENGINE_LAST 15
+
 /* A call, on its way to the host. */
 struct gil_mirror_call {
 	u16 entry;
 	u8 class;
 	u64 entered; /* the counter when the program called */
-	u32 queue; /* GIL_CLASS_ENQUEUE: the file */
+	u64 queue; /* GIL_CLASS_ENQUEUE: the file, and its processor in the upper half */
+	u8 engine; /* GIL_CLASS_ENQUEUE */
 	u64 signals; /* GIL_CLASS_ENQUEUE: its event */
 	const u64 *waits;
 	u16 wait_count;

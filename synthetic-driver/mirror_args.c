@@ -16,6 +16,8 @@
 /* What is longer is a region of its own. */
 #define GIL_MIRROR_INLINE_MAX 512
 #define GIL_MIRROR_WIRE_MAX 6144
+#define GIL_PROCESSORS_MAX \
+	(GIL_ENGINE_LAST - GIL_ENGINE_PROCESSOR_FIRST + 1)
 /* In a length: the bytes are in a region. */
 #define GIL_MIRROR_IN_REGION 0x80000000u
 /* Bytes before the argument: the file's number, and the argument's length. */
@@ -71,6 +73,9 @@ static int gil_struct_check(const struct gil_mirror_struct *structure,
 		if (field->role == GIL_ROLE_ZERO && value)
 			return -EINVAL;
 		if (field->role == GIL_ROLE_FLAGS && value & ~field->known)
+			return -EINVAL;
+		if (field->role == GIL_ROLE_PROCESSOR &&
+		    value > (field->known ?: GIL_PROCESSORS_MAX - 1))
 			return -EINVAL;
 	}
 	return 0;

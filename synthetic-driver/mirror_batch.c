@@ -23,8 +23,6 @@
 /* Beside the engine, the second of them. */
 #define GIL_ENVELOPE_MIRROR 128
 
-#define GIL_ENGINE_GRAPHICS 4
-
 /* The node has one device. */
 #define GIL_MIRROR_DEVICE 1
 
@@ -98,7 +96,7 @@ static void gil_mirror_envelope(struct gil_mirror *mirror,
 	unsigned int i;
 
 	if (call->class == GIL_CLASS_ENQUEUE) {
-		engine = GIL_ENGINE_GRAPHICS;
+		engine = call->engine;
 		flags |= GIL_ENVELOPE_QUEUE | GIL_ENVELOPE_IN_ORDER |
 			 GIL_ENVELOPE_SIGNALS | GIL_ENVELOPE_OBSERVABLE;
 		to = gil_put_u64(to, call->queue);

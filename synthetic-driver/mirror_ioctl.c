@@ -335,6 +335,19 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 	return err;
 }
 
+/* Each of a file's processors has a queue of its own. */
+static void gil_run_place(const struct gil_mirror_run *run,
+			  struct gil_mirror_call *call)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR);
+	u64 processor = field ? gil_run_get(run, field) : 0;
+
+	call->queue = processor << 32 | run->own->number;
+	call->engine = field ? GIL_ENGINE_PROCESSOR_FIRST + processor :
+			       GIL_ENGINE_GRAPHICS;
+}
+
 static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 			  u64 signals)
 {
@@ -349,7 +362,7 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 	if (err)
 		return err;
 	gil_run_call(run, &call, GIL_CLASS_ENQUEUE);
-	call.queue = run->own->number;
+	gil_run_place(run, &call);
 	call.signals = signals;
 	call.waits = waits;
 	call.wait_count = wait_count;

@@ -62,6 +62,7 @@ static const struct gil_mirror_struct lima_drm_lima_gem_submit_bo = {
 
 static const struct gil_mirror_field lima_drm_lima_gem_submit_fields[] = {
 	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, }, /* ctx */
+	{ .role = GIL_ROLE_PROCESSOR, .offset = 4, .size = 4, }, /* pipe */
 	{ .role = GIL_ROLE_POINTER, .offset = 16, .size = 8, .element = GIL_ELEMENT_STRUCTS, .element_size = 8, .at = 8, .at_size = 4, .inner = &lima_drm_lima_gem_submit_bo, }, /* bos */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BYTES, .element_size = 1, .at = 12, .at_size = 4, }, /* frame */
 	{ .role = GIL_ROLE_FLAGS, .offset = 32, .size = 4, .known = 0x1, }, /* flags */
@@ -171,7 +172,7 @@ static const struct gil_mirror_field panfrost_drm_panfrost_submit_fields[] = {
 	{ .role = GIL_ROLE_POINTER, .offset = 8, .size = 8, .element = GIL_ELEMENT_SYNCS, .element_size = 4, .at = 16, .at_size = 4, }, /* in_syncs */
 	{ .role = GIL_ROLE_SYNC_OUT, .offset = 20, .size = 4, }, /* out_sync */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BUFFERS, .element_size = 4, .at = 32, .at_size = 4, }, /* bo_handles */
-	{ .role = GIL_ROLE_FLAGS, .offset = 36, .size = 4, .known = 0x1, }, /* requirements */
+	{ .role = GIL_ROLE_PROCESSOR, .offset = 36, .size = 4, .known = 0x1, }, /* requirements */
 };
 
 static const struct gil_mirror_struct panfrost_drm_panfrost_submit = {

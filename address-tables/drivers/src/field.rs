@@ -106,6 +106,8 @@ pub enum Role {
         /// The one.
         polls: u64,
     },
+    /// Which of the GPU's processors executes a job: a number, or flags with this mask.
+    Processor(Option<u64>),
     /// The bytes of a buffer.
     Size,
     /// How many elements another field's memory has.
@@ -197,11 +199,18 @@ fn polls(text: &str) -> Option<Role> {
     })
 }
 
+/// "flags KNOWN processor".
+fn processor(text: &str) -> Option<Role> {
+    let known = text.strip_prefix("flags ")?.strip_suffix(" processor")?;
+    Some(Role::Processor(Some(number(known)?)))
+}
+
 fn role(text: &str) -> Option<Role> {
     Some(match text {
         "out" => Role::Out,
         "zero" => Role::Zero,
         "size" => Role::Size,
+        "processor" => Role::Processor(None),
         "count" => Role::Count,
         "buffer" => Role::Buffer,
         "new buffer" => Role::NewBuffer,
@@ -219,6 +228,7 @@ fn role(text: &str) -> Option<Role> {
             return flags
                 .map(Role::Flags)
                 .or_else(|| polls(text))
+                .or_else(|| processor(text))
                 .or_else(|| fence(text).map(Role::Fence))
                 .or_else(|| pointer(text).map(Role::Pointer));
         }

@@ -125,6 +125,8 @@ fn one(
             "FLAGS",
             format!(" .known = {known:#x}, .polls = {polls:#x},"),
         ),
+        Role::Processor(None) => ("PROCESSOR", String::new()),
+        Role::Processor(Some(known)) => ("PROCESSOR", format!(" .known = {known:#x},")),
         Role::Size => ("SIZE", String::new()),
         Role::Buffer => ("BUFFER", String::new()),
         Role::NewBuffer => ("NEW_BUFFER", String::new()),
