@@ -37,6 +37,8 @@
 enum gil_mirror_role {
 	GIL_ROLE_ZERO = 1, /* 0, or EINVAL */
 	GIL_ROLE_FLAGS, /* known ones, or EINVAL; `polls`: a wait only asks */
+	GIL_ROLE_HIDDEN, /* a number whose bit is in `known`: EINVAL */
+	GIL_ROLE_IS, /* always `known` */
 	GIL_ROLE_PROCESSOR, /* the job's; `known`: they are flags, others EINVAL */
 	GIL_ROLE_SIZE, /* of the buffer that the call makes */
 	GIL_ROLE_BUFFER, /* a GEM handle */
@@ -86,6 +88,7 @@ struct gil_mirror_struct {
 
 enum gil_mirror_does {
 	GIL_DOES_QUERY = 1,
+	GIL_DOES_HINT,
 	GIL_DOES_CREATE,
 	GIL_DOES_FREE,
 	GIL_DOES_MAP,

@@ -74,6 +74,9 @@ static int gil_struct_check(const struct gil_mirror_struct *structure,
 			return -EINVAL;
 		if (field->role == GIL_ROLE_FLAGS && value & ~field->known)
 			return -EINVAL;
+		if (field->role == GIL_ROLE_HIDDEN && value < BITS_PER_LONG_LONG &&
+		    field->known & 1ull << value)
+			return -EINVAL;
 		if (field->role == GIL_ROLE_PROCESSOR &&
 		    value > (field->known ?: GIL_PROCESSORS_MAX - 1))
 			return -EINVAL;

@@ -561,6 +561,27 @@ static int gil_run_wait(struct gil_mirror_run *run)
 	return err;
 }
 
+/* What has no consequence here, if its buffer is there. */
+static int gil_run_hint(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *buffer =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	const struct gil_mirror_field *is =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_IS);
+	struct gil_mirror_buffer *found;
+
+	if (buffer) {
+		found = gil_mirror_buffer_get(run->args.file,
+					      gil_run_get(run, buffer));
+		if (!found)
+			return -ENOENT;
+		gil_mirror_buffer_put(found);
+	}
+	if (is)
+		gil_run_set(run, is, is->known);
+	return 0;
+}
+
 /* ---- dispatch -------------------------------------------------------- */
 
 static int gil_run_remote(struct gil_mirror_run *run)
@@ -592,6 +613,8 @@ static int gil_run(struct gil_mirror_run *run)
 	if (READ_ONCE(run->mirror->lost))
 		return -EIO;
 	switch (run->args.ioctl->does) {
+	case GIL_DOES_HINT:
+		return gil_run_hint(run);
 	case GIL_DOES_MAP:
 		err = gil_run_map(run);
 		break;

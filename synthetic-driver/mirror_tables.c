@@ -147,6 +147,8 @@ static const struct gil_mirror_struct panfrost_drm_panfrost_get_param = {
 
 static const struct gil_mirror_field panfrost_drm_panfrost_madvise_fields[] = {
 	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x1, }, /* madv */
+	{ .role = GIL_ROLE_IS, .offset = 8, .size = 4, .known = 0x1, }, /* retained */
 };
 
 static const struct gil_mirror_struct panfrost_drm_panfrost_madvise = {
@@ -200,7 +202,7 @@ static const struct gil_mirror_ioctl panfrost_ioctls[] = {
 	{ .number = 0x03, .does = GIL_DOES_MAP, .argument = &panfrost_drm_panfrost_mmap_bo }, /* MMAP_BO */
 	{ .number = 0x04, .does = GIL_DOES_QUERY, .argument = &panfrost_drm_panfrost_get_param }, /* GET_PARAM */
 	{ .number = 0x05, .does = GIL_DOES_MAP, .argument = &panfrost_drm_panfrost_get_bo_offset }, /* GET_BO_OFFSET */
-	{ .number = 0x08, .does = GIL_DOES_QUERY, .argument = &panfrost_drm_panfrost_madvise }, /* MADVISE */
+	{ .number = 0x08, .does = GIL_DOES_HINT, .argument = &panfrost_drm_panfrost_madvise }, /* MADVISE */
 };
 
 static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_box = {
@@ -276,6 +278,7 @@ static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_get_caps = {
 };
 
 static const struct gil_mirror_field virtio_gpu_drm_virtgpu_getparam_fields[] = {
+	{ .role = GIL_ROLE_HIDDEN, .offset = 0, .size = 8, .known = 0x38, }, /* param */
 	{ .role = GIL_ROLE_POINTER, .offset = 8, .size = 8, .element = GIL_ELEMENT_BYTES, .element_size = 1, .is_out = true, .count = 4, }, /* value */
 };
 

@@ -106,6 +106,11 @@ pub enum Role {
         /// The one.
         polls: u64,
     },
+    /// A parameter's number, of which those are not offered whose bits are set: the call is
+    /// refused as of a driver that does not know them.
+    Hidden(u64),
+    /// Always this, whatever the driver would say.
+    Is(u64),
     /// Which of the GPU's processors executes a job: a number, or flags with this mask.
     Processor(Option<u64>),
     /// The bytes of a buffer.
@@ -227,6 +232,12 @@ fn role(text: &str) -> Option<Role> {
             let flags = text.strip_prefix("flags ").and_then(number);
             return flags
                 .map(Role::Flags)
+                .or_else(|| {
+                    text.strip_prefix("hidden ")
+                        .and_then(number)
+                        .map(Role::Hidden)
+                })
+                .or_else(|| text.strip_prefix("is ").and_then(number).map(Role::Is))
                 .or_else(|| polls(text))
                 .or_else(|| processor(text))
                 .or_else(|| fence(text).map(Role::Fence))

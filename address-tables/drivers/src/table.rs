@@ -39,6 +39,9 @@ pub enum Does {
     /// Asks.
     #[serde(rename = "query")]
     Query,
+    /// Tells what has no consequence: it is answered where it is made.
+    #[serde(rename = "hint")]
+    Hint,
     /// Makes something.
     #[serde(rename = "create")]
     Create,

@@ -125,6 +125,8 @@ fn one(
             "FLAGS",
             format!(" .known = {known:#x}, .polls = {polls:#x},"),
         ),
+        Role::Hidden(known) => ("HIDDEN", format!(" .known = {known:#x},")),
+        Role::Is(value) => ("IS", format!(" .known = {value:#x},")),
         Role::Processor(None) => ("PROCESSOR", String::new()),
         Role::Processor(Some(known)) => ("PROCESSOR", format!(" .known = {known:#x},")),
         Role::Size => ("SIZE", String::new()),
@@ -196,6 +198,7 @@ fn ioctls(table: &Table, out: &mut String) {
     for ioctl in table.ioctls() {
         let does = match ioctl.does {
             Does::Query => "QUERY",
+            Does::Hint => "HINT",
             Does::Create => "CREATE",
             Does::Free => "FREE",
             Does::Map => "MAP",

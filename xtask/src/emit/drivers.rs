@@ -33,7 +33,7 @@ fn class(ioctl: &Ioctl) -> &'static str {
     match ioctl.does {
         Does::Start => "Enqueue",
         Does::ToBoard | Does::FromBoard | Does::Free => "Post",
-        Does::Query | Does::Create | Does::Map | Does::Wait => "Sync",
+        Does::Query | Does::Hint | Does::Create | Does::Map | Does::Wait => "Sync",
     }
 }
 
