@@ -12,6 +12,7 @@
 //! | [`operations`] | operations in flight, and those that wait for the guest |
 //! | [`queues`] | for APIs with queues and events: operations' starts and ends |
 //! | [`hold`] | memory that a driver uses in place |
+//! | [`posted`] | what calls without an answer took |
 //! | [`printing`], [`notices`] | kernels' `printf`, and drivers' notices |
 //! | [`procedures`] | functions of drivers, by name |
 //! | [`staging`] | reading and writing whole objects, for checkpoints |
@@ -24,6 +25,7 @@ pub mod info;
 pub mod notices;
 pub mod objects;
 pub mod operations;
+pub mod posted;
 pub mod printing;
 pub mod procedures;
 pub mod queues;

@@ -9,7 +9,6 @@
 //! | [`present`] | pictures of windows on their way to the guest |
 //! | [`resize`] | surfaces of windows that change their size |
 //! | [`work`] | what contexts have the device do, and how long that takes |
-//! | [`posted`] | what calls without an answer took |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
 //! | [`mod@egl`] | EGL's calls |
 //! | [`gles`] | those of OpenGL ES |
@@ -18,7 +17,6 @@ pub mod driver;
 pub mod egl;
 pub mod gles;
 pub mod images;
-pub mod posted;
 pub mod present;
 pub mod resize;
 pub mod session;

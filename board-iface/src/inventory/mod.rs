@@ -1,6 +1,6 @@
 //! This machine's devices, and why others are excluded. Drivers are queried in
-//! processes of their own; one that crashes then is excluded. Where each back end has
-//! one driver, one process asks them all first: they often share a compiler, whose
+//! processes of their own; one that crashes then is excluded. Where no back end has
+//! more than one driver, one process asks them all first: they often share a compiler, whose
 //! library takes longest to load. What it does not answer is asked again alone.
 
 mod nodes;
@@ -71,7 +71,8 @@ impl Inventory {
         let all: Vec<_> = back_ends.map(|one| (*one, one.registered())).collect();
         let mut together = asker.ask_together(&all).into_iter();
         for (back_end, drivers) in &all {
-            let answers = match together.next() {
+            let asked = (!drivers.is_empty()).then(|| together.next());
+            let answers = match asked.flatten() {
                 Some(found) => vec![Ok(found)],
                 None => asker.ask_all(*back_end, drivers),
             };
@@ -166,15 +167,16 @@ impl Asker<'_> {
         })
     }
 
-    /// What the only drivers of the first back ends say to one process: the answers
-    /// before one that is a failure.
+    /// What the only drivers of the first back ends that have any say to one process: the
+    /// answers before one that is a failure.
     fn ask_together(&self, all: &[(&dyn BackEnd, Vec<Registered>)]) -> Vec<Found> {
-        let only = all
-            .iter()
-            .map(|(back_end, drivers)| match drivers.as_slice() {
-                [driver] => Some((*back_end, driver)),
-                _ => None,
-            });
+        let only =
+            all.iter()
+                .filter(|(_, drivers)| !drivers.is_empty())
+                .map(|(back_end, drivers)| match drivers.as_slice() {
+                    [driver] => Some((*back_end, driver)),
+                    _ => None,
+                });
         let asked: Option<Vec<_>> = only.collect();
         let Some(asked) = asked.filter(|asked| asked.len() > 1) else {
             return Vec::new();

@@ -1,0 +1,295 @@
+//! A guest's jobs: each file's are a queue, of which each begins when the one before has
+//! ended. A job lasts from its submission, or from the end of the job before it, to the
+//! time that its fence has.
+
+use super::node::{End, Fence};
+use super::refusal::Refusal;
+use crate::board::Ended;
+use gil_wire::ending::Ending;
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// Jobs under way at a time: each has an open file.
+const MOST: usize = 256;
+/// Jobs that ended and that nobody asked for.
+const UNASKED_MOST: usize = 1 << 16;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`, which fences have.
+pub fn now_ns() -> u64 {
+    clock_ns(ClockId::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds that this thread was executed.
+pub fn executed_ns() -> u64 {
+    clock_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn clock_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).map(Duration::from);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+/// A job under way.
+#[derive(Debug)]
+pub struct Job {
+    /// The event that it signals.
+    pub event: u64,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// Its fence; without one it has ended.
+    pub fence: Option<Box<dyn Fence>>,
+}
+
+/// A file's jobs, in order.
+#[derive(Debug, Default)]
+struct Queue {
+    under_way: VecDeque<Job>,
+    /// Those that have ended, and that nobody asked for.
+    unasked: VecDeque<Ended>,
+    /// When the last of them ended.
+    end_ns: u64,
+    /// Whether one did not end in time: nobody waits for those behind it.
+    is_stuck: bool,
+}
+
+impl Queue {
+    /// Takes the end of its first job, if it has one within so long, or is not waited
+    /// for any longer.
+    fn settle(&mut self, within: Duration, gives_up: bool) -> bool {
+        let Some(job) = self.under_way.front() else {
+            return false;
+        };
+        let within = if self.is_stuck {
+            Duration::ZERO
+        } else {
+            within
+        };
+        let end = match &job.fence {
+            Some(fence) => fence.wait(within),
+            None => Ok(Some(End {
+                ns: now_ns(),
+                status: 0,
+            })),
+        };
+        let end = match end {
+            Ok(None) if !gives_up => return false,
+            Ok(None) => {
+                self.is_stuck = true;
+                tracing::warn!(event = job.event, "a job does not end: it counts as failed");
+                failed(Errno::ETIMEDOUT)
+            }
+            Ok(Some(end)) => end,
+            Err(error) => failed(error),
+        };
+        let ended = self.ended(job, end);
+        self.under_way.pop_front();
+        self.end_ns = self.end_ns.max(end.ns);
+        self.unasked.push_back(ended);
+        true
+    }
+
+    fn ended(&self, job: &Job, end: End) -> Ended {
+        let ending = match end.status {
+            0 => Ending::Done,
+            error => Ending::Failed(error),
+        };
+        let began = job.submitted_ns.max(self.end_ns);
+        Ended {
+            duration_ns: end.ns.saturating_sub(began),
+            ..Ended::bare(job.event, ending)
+        }
+    }
+
+    fn take(&mut self, event: u64) -> Option<Ended> {
+        let at = self.unasked.iter().position(|it| it.event == event)?;
+        self.unasked.remove(at)
+    }
+
+    fn has(&self, event: u64) -> bool {
+        let mut unasked = self.unasked.iter();
+        self.under_way.iter().any(|it| it.event == event) || unasked.any(|it| it.event == event)
+    }
+}
+
+fn failed(error: Errno) -> End {
+    End {
+        ns: now_ns(),
+        status: -(error as i32),
+    }
+}
+
+/// All jobs of a guest's.
+#[derive(Debug)]
+pub struct Jobs {
+    /// By file.
+    queues: BTreeMap<u32, Queue>,
+    /// The queue of the job that was waited for last.
+    last: Option<u32>,
+    /// How long one job is waited for.
+    limit: Duration,
+}
+
+impl Jobs {
+    /// None, of which each is waited for so long.
+    pub fn new(limit: Duration) -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            last: None,
+            limit,
+        }
+    }
+
+    /// Whether one more can be started that signals this event.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn check(&mut self, event: u64) -> Result<(), Refusal> {
+        if self.queues.values().any(|queue| queue.has(event)) {
+            return Err(Refusal::Event(event));
+        }
+        let unasked: usize = self.queues.values().map(|it| it.unasked.len()).sum();
+        if unasked >= UNASKED_MOST {
+            return Err(Refusal::Jobs(unasked));
+        }
+        let under_way = |queues: &BTreeMap<u32, Queue>| {
+            let lens = queues.values().map(|it| it.under_way.len());
+            lens.sum::<usize>()
+        };
+        if under_way(&self.queues) >= MOST {
+            let limit = self.limit;
+            for queue in self.queues.values_mut() {
+                while queue.settle(Duration::ZERO, false) {}
+            }
+            let longest = self.queues.values_mut().max_by_key(|it| it.under_way.len());
+            if let Some(queue) = longest.filter(|it| it.under_way.len() >= MOST / 2) {
+                queue.settle(limit, true);
+            }
+        }
+        match under_way(&self.queues) >= MOST {
+            true => Err(Errno::EBUSY.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// A job was started on a file.
+    pub fn add(&mut self, file: u32, job: Job) {
+        self.queues
+            .entry(file)
+            .or_default()
+            .under_way
+            .push_back(job);
+    }
+
+    /// Waits for the job that signals this event; `None` if there is none.
+    pub fn finish(&mut self, event: u64) -> Option<Ended> {
+        let mut queues = self.queues.iter_mut();
+        let (file, queue) = queues.find(|(_, queue)| queue.has(event))?;
+        self.last = Some(*file);
+        let began = Instant::now();
+        loop {
+            if let Some(ended) = queue.take(event) {
+                return Some(ended);
+            }
+            let left = self.limit.saturating_sub(began.elapsed());
+            if !queue.settle(left, true) {
+                return None;
+            }
+        }
+    }
+
+    /// The next job on the queue of the one that was waited for last, if it has ended.
+    pub fn ended_behind(&mut self) -> Option<Ended> {
+        let queue = self.queues.get_mut(&self.last?)?;
+        if queue.unasked.is_empty() {
+            queue.settle(Duration::ZERO, false);
+        }
+        queue.unasked.pop_front()
+    }
+
+    /// A file was closed: nothing is added to its jobs.
+    pub fn close(&mut self, file: u32) {
+        self.queues.retain(|it, queue| {
+            *it != file || !queue.under_way.is_empty() || !queue.unasked.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends at a time, or never.
+    #[derive(Debug)]
+    struct At(Option<u64>, i32);
+
+    impl Fence for At {
+        fn wait(&self, within: Duration) -> Result<Option<End>, Errno> {
+            if self.0.is_none() {
+                std::thread::sleep(within);
+            }
+            let status = self.1;
+            Ok(self.0.map(|ns| End { ns, status }))
+        }
+    }
+
+    fn job(event: u64, submitted_ns: u64, end: Option<u64>, status: i32) -> Job {
+        Job {
+            event,
+            submitted_ns,
+            fence: Some(Box::new(At(end, status))),
+        }
+    }
+
+    fn jobs() -> Jobs {
+        Jobs::new(Duration::from_millis(20))
+    }
+
+    #[test]
+    fn a_job_lasts_from_the_end_of_the_one_before() {
+        let mut jobs = jobs();
+        for (event, submitted, end) in [(1, 100, 400), (2, 150, 450), (3, 500, 900)] {
+            jobs.add(7, job(event, submitted, Some(end), 0));
+        }
+        jobs.add(8, job(4, 100, Some(700), -5));
+        let second = jobs.finish(2).unwrap();
+        assert_eq!((second.duration_ns, second.ending), (50, Ending::Done));
+        let behind: Vec<_> = std::iter::from_fn(|| jobs.ended_behind()).collect();
+        let behind: Vec<_> = behind.iter().map(|it| (it.event, it.duration_ns)).collect();
+        assert_eq!(behind, [(1, 300), (3, 400)]);
+        assert!(jobs.finish(1).is_none(), "it was asked for");
+        let other = jobs.finish(4).unwrap();
+        assert_eq!((other.duration_ns, other.ending), (600, Ending::Failed(-5)));
+    }
+
+    #[test]
+    fn a_job_that_does_not_end_fails_and_those_behind_it_at_once() {
+        let mut jobs = jobs();
+        (1..=20).for_each(|event| jobs.add(7, job(event, 0, None, 0)));
+        let began = Instant::now();
+        let late = Ending::Failed(-(Errno::ETIMEDOUT as i32));
+        for event in 1..=20 {
+            assert_eq!(jobs.finish(event).unwrap().ending, late);
+        }
+        assert!(began.elapsed() < Duration::from_millis(300));
+        assert!(jobs.ended_behind().is_none());
+    }
+
+    #[test]
+    fn jobs_are_bounded_and_their_events_their_own() {
+        let mut jobs = jobs();
+        for event in 1..=MOST as u64 {
+            jobs.check(event).unwrap();
+            jobs.add(7, job(event, 0, Some(event), 0));
+        }
+        assert!(matches!(jobs.check(5), Err(Refusal::Event(5))));
+        jobs.check(1000).unwrap();
+        assert!(jobs.queues[&7].under_way.is_empty(), "they have ended");
+        assert!(matches!(jobs.check(5), Err(Refusal::Event(5))));
+        assert!(jobs.finish(5).is_some());
+        jobs.check(5).unwrap();
+        jobs.close(7);
+        assert!(jobs.finish(6).is_some(), "jobs outlive their file");
+    }
+}

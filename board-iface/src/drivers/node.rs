@@ -1,0 +1,219 @@
+//! What a node of a GPU's driver offers. The real one is [`render`](super::render)'s;
+//! tests have their own.
+
+use gil_drivers::layout::Layout;
+use gil_drivers::{Access, Ioctl};
+use gil_wire::identity::DeviceIdentity;
+use nix::errno::Errno;
+use std::fmt::Debug;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+/// What `DRM_IOCTL_VERSION` says of a driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Version {
+    /// Its name.
+    pub name: String,
+    /// Major, minor, patch level.
+    pub numbers: [u32; 3],
+    /// Its date.
+    pub date: String,
+    /// What it says of itself.
+    pub description: String,
+}
+
+/// A node.
+pub trait Node: Debug + Send + Sync {
+    /// Where it is.
+    fn path(&self) -> &Path;
+
+    /// Its driver.
+    fn version(&self) -> &Version;
+
+    /// The device behind it.
+    fn identity(&self) -> DeviceIdentity;
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The system's.
+    fn open(&self) -> Result<Box<dyn Open>, Errno>;
+}
+
+/// An open file of a node's. What it has of buffers is given back when it is dropped.
+pub trait Open {
+    /// Calls the driver.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn ioctl(&self, call: &mut Raw<'_>) -> Result<Performed, Errno>;
+
+    /// Maps a buffer, whose place the driver said.
+    ///
+    /// # Errors
+    /// The system's.
+    fn map(&self, offset: u64, len: usize) -> Result<Box<dyn Mapped>, Errno>;
+
+    /// A buffer as a file that other files can import.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn export(&self, handle: u32) -> Result<OwnedFd, Errno>;
+
+    /// The handle here of what was exported elsewhere.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn import(&self, buffer: BorrowedFd<'_>) -> Result<u32, Errno>;
+
+    /// Gives a buffer's handle back.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn close(&self, handle: u32) -> Result<(), Errno>;
+}
+
+/// Memory of a buffer's. The GPU may change it at any time.
+pub trait Mapped {
+    /// Copies as many bytes as there is space, from its first.
+    fn read(&self, bytes: &mut [u8]);
+
+    /// Writes bytes, as far as they are inside, from there on.
+    fn write(&mut self, at: usize, bytes: &[u8]);
+}
+
+/// What an ioctl did.
+#[derive(Debug)]
+pub struct Performed {
+    /// What it returned.
+    pub result: i32,
+    /// The fence of the job that it started, if it was asked for one.
+    pub fence: Option<Box<dyn Fence>>,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub ns: u64,
+    /// 0, or the negative error number of a job that failed.
+    pub status: i32,
+}
+
+/// A job's fence.
+pub trait Fence: Debug {
+    /// Waits so long, at most; `None` if the job has not ended by then.
+    ///
+    /// # Errors
+    /// The system's.
+    fn wait(&self, within: Duration) -> Result<Option<End>, Errno>;
+}
+
+/// A call of a driver, whose memory is as large as its argument says: the driver reads
+/// and writes nothing else.
+#[derive(Debug)]
+pub struct Raw<'l> {
+    number: u32,
+    access: Access,
+    layout: &'l Layout,
+    argument: Vec<u8>,
+    memory: Vec<Vec<u8>>,
+    wants_fence: bool,
+}
+
+/// Memory of another length than the argument says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its pointer {pointer} has {given} bytes of memory, and its argument says {wanted}")]
+pub struct Length {
+    /// Which pointer, from 0.
+    pub pointer: usize,
+    /// Bytes that came.
+    pub given: usize,
+    /// Bytes that are needed.
+    pub wanted: usize,
+}
+
+impl<'l> Raw<'l> {
+    /// A call with this argument, which ends in zeros where it is shorter than the
+    /// driver's, and the memory of each pointer.
+    ///
+    /// # Errors
+    /// [`Length`].
+    pub fn of(
+        ioctl: &Ioctl,
+        layout: &'l Layout,
+        argument: &[u8],
+        memory: Vec<Vec<u8>>,
+    ) -> Result<Self, Length> {
+        let mut whole = argument[..argument.len().min(layout.size)].to_vec();
+        whole.resize(layout.size, 0);
+        for (pointer, at) in layout.pointers.iter().enumerate() {
+            let given = memory.get(pointer).map_or(0, Vec::len);
+            let wanted = at.len(&whole).unwrap_or(usize::MAX);
+            if given != wanted {
+                return Err(Length {
+                    pointer,
+                    given,
+                    wanted,
+                });
+            }
+        }
+        Ok(Self {
+            number: ioctl.number,
+            access: ioctl.access,
+            layout,
+            argument: whole,
+            memory,
+            wants_fence: false,
+        })
+    }
+
+    /// The ioctl's number, from `DRM_COMMAND_BASE`.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// How it uses its argument.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Its argument's layout.
+    pub fn layout(&self) -> &'l Layout {
+        self.layout
+    }
+
+    /// Its argument. Pointers have no value here.
+    pub fn argument(&self) -> &[u8] {
+        &self.argument
+    }
+
+    /// The memory behind each pointer.
+    pub fn memory(&self) -> &[Vec<u8>] {
+        &self.memory
+    }
+
+    /// Whether a fence is wanted.
+    pub fn wants_fence(&self) -> bool {
+        self.wants_fence
+    }
+
+    /// Both, for the driver to write.
+    pub fn parts_mut(&mut self) -> (&mut [u8], Vec<&mut [u8]>) {
+        let memory = self.memory.iter_mut().map(Vec::as_mut_slice);
+        (&mut self.argument, memory.collect())
+    }
+
+    /// Asks for a fence; whether the argument has a field for one.
+    pub fn ask_for_fence(&mut self) -> bool {
+        let Some(fence) = self.layout.fence else {
+            return false;
+        };
+        let flags = fence.flags.read(&self.argument) | fence.signals;
+        fence.flags.write(&mut self.argument, flags);
+        fence.descriptor.write(&mut self.argument, u64::MAX);
+        self.wants_fence = true;
+        true
+    }
+}
