@@ -46,6 +46,13 @@ static int gil_chain_grow(struct gil_chain *chain)
 	return 0;
 }
 
+/* Begins a region's chain. */
+int gil_chain_begin(struct gil_chain *chain)
+{
+	chain->tail = NULL;
+	return gil_chain_grow(chain);
+}
+
 int gil_chain_add(struct gil_chain *chain, u64 gpa, u64 len)
 {
 	struct gil_extent_page *page = chain->tail;
@@ -84,8 +91,7 @@ int gil_chain_region(struct gil_chain *chain,
 	unsigned int i;
 	int err;
 
-	chain->tail = NULL;
-	err = gil_chain_grow(chain);
+	err = gil_chain_begin(chain);
 	if (err)
 		return err;
 	out->len = region->len;

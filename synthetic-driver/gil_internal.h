@@ -11,6 +11,7 @@
  *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
  *   imports.c  dma-bufs of other drivers, named by regions in its place
+ *   kernel.c   sessions of the kernel's own, for other modules
  *   fences.c   sync files that signal at a simulated time
  *   extents.c  that memory as chains of physical extents
  *   device.c   the simulator's device in place of the marker, if it has one
@@ -111,7 +112,7 @@ struct gil_attention {
 struct gil_session {
 	u64 id;
 	struct gil_account *account;
-	/* Its one address space, for comparison only (mmgrab). */
+	/* Its one address space, for comparison only (mmgrab); NULL: the kernel's. */
 	struct mm_struct *mm;
 	/* The descriptor table it was opened in, for comparison only. */
 	void *files;
@@ -165,7 +166,7 @@ int gil_device_sleep(ktime_t deadline);
 
 /* session.c */
 void gil_sessions_init(void);
-struct gil_session *gil_session_open(void);
+struct gil_session *gil_session_open(bool is_kernel);
 void gil_session_close(struct gil_session *session);
 void gil_session_free(struct gil_session *session);
 bool gil_session_is_owners(const struct gil_session *session);
@@ -174,6 +175,7 @@ bool gil_session_is_owners(const struct gil_session *session);
 long gil_submit(struct gil_session *session, struct gil_submit __user *user);
 
 /* wait.c */
+int gil_pass_time(struct gil_session *session, const struct gil_wait *arg);
 long gil_wait(struct gil_session *session,
 	      const struct gil_wait __user *user);
 
@@ -217,6 +219,7 @@ struct gil_chain {
 };
 
 void gil_chain_init(struct gil_chain *chain, struct gil_block *block);
+int gil_chain_begin(struct gil_chain *chain);
 int gil_chain_region(struct gil_chain *chain,
 		     const struct gil_user_region *region,
 		     struct gil_mbox_region *out);
@@ -235,6 +238,13 @@ bool gil_import_has(const struct gil_import *import, u64 offset, u64 len);
 int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
 		     struct gil_chain *chain);
 void gil_imports_free(struct gil_session *session);
+
+/* kernel.c: for other modules, with what of the above they need */
+struct gil_session *gil_kernel_session_open(void);
+void gil_kernel_session_close(struct gil_session *session);
+int gil_kernel_submit(struct gil_session *session, struct gil_block *block);
+int gil_kernel_pass_time(struct gil_session *session, u32 kind, u64 deadline_ns);
+u64 gil_counter(void);
 
 /* fences.c */
 long gil_fence(struct gil_fence_arg __user *user);

@@ -108,7 +108,7 @@ void gil_fill_header(struct gil_session *session, struct gil_mailbox *mailbox,
 	mailbox->version = GIL_ABI_VERSION;
 	mailbox->session = session->id;
 	mailbox->kind = kind;
-	mailbox->pointer_bits = in_compat_syscall() ? 32 : 64;
+	mailbox->pointer_bits = session->mm && in_compat_syscall() ? 32 : 64;
 	mailbox->process = task_tgid_nr(current);
 	mailbox->thread = task_pid_nr(current);
 	mailbox->counter_hz = arch_timer_get_cntfrq();

@@ -49,7 +49,7 @@ static long gil_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static int gil_open(struct inode *inode, struct file *file)
 {
-	struct gil_session *session = gil_session_open();
+	struct gil_session *session = gil_session_open(false);
 
 	if (IS_ERR(session))
 		return PTR_ERR(session);

@@ -29,7 +29,7 @@ bool gil_session_is_owners(const struct gil_session *session)
 	return current->mm == session->mm;
 }
 
-static struct gil_session *gil_session_create(void)
+static struct gil_session *gil_session_create(bool is_kernel)
 {
 	struct gil_session *session =
 		kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
@@ -48,8 +48,9 @@ static struct gil_session *gil_session_create(void)
 		kfree(session);
 		return NULL;
 	}
-	session->mm = current->mm;
-	mmgrab(session->mm);
+	session->mm = is_kernel ? NULL : current->mm;
+	if (session->mm)
+		mmgrab(session->mm);
 	session->files = current->files;
 	init_waitqueue_head(&session->progress_wait);
 	mutex_init(&session->lock);
@@ -78,8 +79,9 @@ static int gil_session_announce(struct gil_session *session)
 	return 0;
 }
 
-/* Begins a session of the current address space, or says why there is none. */
-struct gil_session *gil_session_open(void)
+/* Begins a session of the current address space, or says why there is none. One of the
+ * kernel's belongs to no program, and has no memory of theirs. */
+struct gil_session *gil_session_open(bool is_kernel)
 {
 	struct gil_account *account;
 	struct gil_session *session;
@@ -90,7 +92,7 @@ struct gil_session *gil_session_open(void)
 	account = gil_account_get();
 	if (IS_ERR(account))
 		return ERR_CAST(account);
-	session = gil_session_create();
+	session = gil_session_create(is_kernel);
 	if (!session) {
 		gil_account_put(account);
 		return ERR_PTR(-ENOMEM);
@@ -143,6 +145,7 @@ void gil_session_free(struct gil_session *session)
 	gil_block_free(session->control);
 	gil_imports_free(session);
 	gil_account_put(session->account);
-	mmdrop(session->mm);
+	if (session->mm)
+		mmdrop(session->mm);
 	kfree(session);
 }

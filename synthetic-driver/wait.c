@@ -179,8 +179,7 @@ static int gil_await_progress(struct gil_session *session, u64 seen)
 	return READ_ONCE(session->closed) ? -EBADF : 0;
 }
 
-static int gil_pass_time(struct gil_session *session,
-			 const struct gil_wait *arg)
+int gil_pass_time(struct gil_session *session, const struct gil_wait *arg)
 {
 	switch (arg->kind) {
 	case GIL_WAIT_NONE:

@@ -13,6 +13,7 @@ use gil_benchmarks::BenchArgs;
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_detect::watch::Spec;
+use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
 use gil_guest_image::guest::Wanted;
@@ -165,6 +166,11 @@ pub struct RunArgs {
     /// Compress what is recorded.
     #[arg(long, requires = "record")]
     pub compress: bool,
+    /// Draw by Debian's Mesa and this driver of a GPU, whose calls the board's own
+    /// driver of that name executes: virtio_gpu, lima or panfrost. Usually programs draw
+    /// by gil's libraries for EGL and OpenGL ES.
+    #[arg(long, value_name = "NAME", value_parser = driver, conflicts_with = "shown")]
+    pub driver: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -284,8 +290,12 @@ impl RunArgs {
         Wanted {
             program: self.program(),
             packages: &self.packages,
-            platforms: Platforms::with_packages(self.package_platforms),
+            platforms: match self.driver {
+                Some(_) if !self.package_platforms => Platforms::Driver,
+                _ => Platforms::with_packages(self.package_platforms),
+            },
             files: &self.files,
+            driver: self.driver.as_deref(),
         }
     }
 
@@ -310,9 +320,14 @@ impl RunArgs {
 
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
-        let terminal = self.tty.then(|| environment::variable("TERM"));
-        let terminal = terminal.and_then(Result::ok);
-        let all = terminal.iter().chain(&self.env_files);
+        let usual = [
+            self.tty.then_some("TERM"),
+            // Without it, Mesa looks for a display first.
+            self.driver.is_some().then_some("EGL_PLATFORM=surfaceless"),
+        ];
+        let usual = usual.into_iter().flatten().map(environment::variable);
+        let usual: Vec<_> = usual.flatten().collect();
+        let all = usual.iter().chain(&self.env_files);
         environment::join(all.chain(&self.env))
     }
 
@@ -405,6 +420,7 @@ impl ImageArgs {
             packages: &self.packages,
             platforms: Platforms::with_packages(self.package_platforms),
             files: &self.files,
+            driver: None,
         }
     }
 
@@ -560,6 +576,10 @@ fn is_package(text: &str) -> bool {
     let (name, arch) = package.split_once(':').unwrap_or((package, "x"));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && !name.ends_with('-');
     is_name && consists(name, "+-.") && consists(arch, "-") && consists(version, ".+:~-")
+}
+
+fn driver(name: &str) -> Result<String, TableError> {
+    gil_drivers::table(name).map(|table| table.driver)
 }
 
 fn cpu(text: &str) -> Result<String, String> {

@@ -4,6 +4,8 @@ use crate::args::PingArgs;
 use gil_benchmarks::NullCall;
 use gil_board::replay::API as REPLAY;
 use gil_board_client::agent::{AgentError, Connection};
+use gil_wire::api::api;
+use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{Call, CallStatus, Reply, Request};
 use gil_wire::words::Words;
 use std::fmt::Write as _;
@@ -18,7 +20,7 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     let mut connection = Connection::open(&args.address, args.key.as_deref())?;
     let mut text = String::new();
     let devices = connection.devices()?;
-    let is_replay = devices.iter().any(|device| device.api == REPLAY);
+    let none = why_no_null_call(&devices);
     for device in devices {
         let [api, name] = [device.api, device.name].map(Words::from);
         let [platform, version] = [device.platform, device.version].map(Words::from);
@@ -29,8 +31,8 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     }
     let round_trips = Spread::of(args.count, || connection.round_trip())?;
     let _ = writeln!(text, "round trip: {round_trips}");
-    if is_replay {
-        text += "forwarded null call: none, since a recording answers its own run only\n";
+    if let Some(why) = none {
+        let _ = writeln!(text, "forwarded null call: none, since {why}");
     } else {
         let mut calls = NullCalls::open(connection)?;
         let null_calls = Spread::of(args.count, || calls.call())?;
@@ -39,6 +41,17 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     // A closed pipe is the reader's wish.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// Why this board is not asked for the null call, which is one of OpenCL's.
+fn why_no_null_call(devices: &[DeviceInfo]) -> Option<String> {
+    if devices.iter().any(|device| device.api == REPLAY) {
+        return Some("a recording answers its own run only".into());
+    }
+    let title = api(gil_benchmarks::null_call().op.api())?.title;
+    let serves = devices.iter().any(|device| device.api == title);
+    let is_known = serves || devices.is_empty();
+    (!is_known).then(|| format!("it is a call of {title}, which the board does not serve"))
 }
 
 /// A session in which the cheapest call of all is made.

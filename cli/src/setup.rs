@@ -365,7 +365,8 @@ mod tests {
         for option in own_sources(Path::new("$list")) {
             has(&option);
         }
-        has(&format!("--target-release \"$release-backports\" {QEMU}\n"));
+        has("--target-release \"$release-backports\" \"${qemu_packages[@]}\"\n");
+        has(&format!("readonly qemu_packages=(\n  {QEMU} "));
         has(&INSTALL[..2].join(" "));
         has(&INSTALL[2..].join(" "));
     }

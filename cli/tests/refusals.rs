@@ -25,6 +25,10 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--env-file", "no-such-file", "x"], 125),
         (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
+        (
+            &["run", "--driver", "virtio_gpu", "--screen", "x.png", "x"],
+            125,
+        ),
         (&["no-such-command"], 2),
         (&["ping", "nowhere"], 2),
     ] {
@@ -41,6 +45,17 @@ fn more_memory_than_this_machine_has_is_refused_with_both() {
     let args = ["run", "--memory", "255G", "true"];
     let words = ["261120 MiB", "this machine has", "available", "--memory"];
     bench.refuses(&mut bench.gil(&args), 125, &words);
+}
+
+#[test]
+fn a_driver_that_no_table_describes_is_refused_with_those_that_there_are() {
+    let bench = Bench::new();
+    let words = ["the driver amdgpu", "lima, panfrost, virtio_gpu"];
+    bench.refuses(
+        &mut bench.gil(&["run", "--driver", "amdgpu", "x"]),
+        125,
+        &words,
+    );
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! unpacks. Parts are concatenated; where two have the same file, the later
 //! one counts.
 
-use crate::copied::{self, folder_mode};
+use crate::copied::{self, Kind, folder_mode};
 use crate::files::Files;
+use crate::same;
 use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use gil_run_support::cache::{At, CacheError};
@@ -86,12 +87,26 @@ impl Archive {
         Ok(())
     }
 
-    /// All of the unpacked packages in `root`, but documentation.
+    /// All of the unpacked packages in `root`, but documentation; large files that are
+    /// the same once, with links to it.
     ///
     /// # Errors
     /// [`CacheError`] if something cannot be read or written.
     pub fn tree(&mut self, root: &Path) -> Result<(), CacheError> {
-        unpacked::visit(root, &mut |found| self.add(found))
+        let same = same::find(root)?;
+        let mut written = BTreeSet::new();
+        unpacked::visit(
+            root,
+            &mut |found| match (same.get(&found.source), &found.kind) {
+                (Some(place), Kind::File(mode)) => {
+                    if written.insert(place) {
+                        self.copy(place, *mode, &found.source)?;
+                    }
+                    self.link(&found.name, format!("/{place}").as_bytes())
+                }
+                _ => self.add(found),
+            },
+        )
     }
 
     /// Ends the archive; how many bytes it takes unpacked.
@@ -216,6 +231,41 @@ mod tests {
         assert_eq!(found[4].1 & 0o170000, 0o120000);
         assert_eq!(found[4].2, b"libx.so.1.2");
         assert_eq!(found[5].2, b"elf");
+    }
+
+    /// A file put over one of the names later replaces the link, and not the others.
+    #[test]
+    fn what_packages_have_under_several_names_is_there_once() {
+        let work = tempfile::tempdir().unwrap();
+        let root = work.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let driver = vec![7; 1 << 20];
+        for name in ["lima.so", "panfrost.so"] {
+            fs::write(root.join(name), &driver).unwrap();
+        }
+        fs::write(root.join("other.so"), vec![8; 1 << 20]).unwrap();
+        for name in ["small", "smaller"] {
+            fs::write(root.join(name), "same").unwrap();
+        }
+        let path = work.path().join("a.cpio");
+        let mut archive = Archive::create(&path).unwrap();
+        archive.tree(&root).unwrap();
+        archive.finish().unwrap();
+
+        let found = entries(&path);
+        let of = |name: &str| found.iter().find(|(found, ..)| found == name).unwrap();
+        let place = String::from_utf8(of("lima.so").2.clone()).unwrap();
+        assert_eq!(of("panfrost.so").2, place.as_bytes());
+        assert_eq!(of(place.trim_start_matches('/')).2, driver);
+        assert_eq!(of("other.so").2, [8; 1 << 20]);
+        assert_eq!(
+            (&of("small").2[..], &of("smaller").2[..]),
+            (&b"same"[..], &b"same"[..])
+        );
+        assert_eq!(
+            found.iter().filter(|(.., bytes)| *bytes == driver).count(),
+            1
+        );
     }
 
     #[test]

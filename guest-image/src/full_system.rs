@@ -4,7 +4,7 @@
 use crate::apt::AptError;
 use crate::archive::Sizes;
 use crate::guest::Guest;
-use crate::image::{self, Contents, Display, Live, RunFile, Share};
+use crate::image::{self, Contents, Display, Driver, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
 use crate::module::{self, Detect, OwnModules};
 use gil_run_support::cache::{At, Cache, CacheError};
@@ -29,6 +29,8 @@ pub struct FullSystem {
     network: Vec<PathBuf>,
     /// The kernel's modules for a display, and gil's own, if the run has one.
     display: Vec<PathBuf>,
+    /// The kernel's modules for a driver of a GPU, and gil's own, if the guest has one.
+    driver: Vec<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
 }
@@ -103,6 +105,11 @@ impl FullSystem {
             display = kernel::DISPLAY.ensure(&cache, &kernel, progress)?;
             display.push(modules.screen.clone());
         }
+        let mut driver = Vec::new();
+        if guest.driver.is_some() {
+            driver = kernel::DRIVER.ensure(&cache, &kernel, progress)?;
+            driver.push(modules.mirror.clone());
+        }
         let layers = match place {
             Place::Initramfs => None,
             Place::Disks => {
@@ -117,6 +124,7 @@ impl FullSystem {
             fuse,
             network,
             display,
+            driver,
             layers,
         })
     }
@@ -137,6 +145,7 @@ impl FullSystem {
             fuse: self.fuse.as_deref(),
             network: &self.network,
             display: &self.display,
+            driver: &self.driver,
             tree: &guest.tree,
             program: &guest.program,
             files: &guest.files,
@@ -163,6 +172,7 @@ impl FullSystem {
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
             display: Display::of(&self.display, start.every),
+            driver: Driver::of(guest.driver.as_deref(), &self.driver),
             module: image::MODULE.into(),
             uid: 0,
         }

@@ -48,6 +48,27 @@ pub struct Wanted<'a> {
     pub platforms: Platforms,
     /// Files of this machine.
     pub files: &'a [Copied],
+    /// The driver of a GPU that its kernel has.
+    pub driver: Option<&'a str>,
+}
+
+/// What draws by a driver of the kernel: Debian's Mesa, and the loaders of EGL and OpenGL
+/// ES.
+const MESA: [&str; 5] = [
+    "libegl1",
+    "libgles1",
+    "libgles2",
+    "libegl-mesa0",
+    "libgl1-mesa-dri",
+];
+
+impl Wanted<'_> {
+    /// Those of Debian, with what its driver needs.
+    fn packages(&self) -> Vec<String> {
+        let mesa = MESA.iter().filter(|_| self.driver.is_some());
+        let mesa = mesa.map(|&name| name.to_owned());
+        self.packages.iter().cloned().chain(mesa).collect()
+    }
 }
 
 /// The guest's files, but for those of a kernel.
@@ -62,6 +83,8 @@ pub struct Guest {
     pub program: Program,
     /// Files of this machine, each with its place.
     pub files: Vec<Found>,
+    /// The driver of a GPU that its kernel has.
+    pub driver: Option<String>,
 }
 
 /// Fetches and builds what is not there yet, with the part of gil that the
@@ -76,13 +99,14 @@ pub fn prepare(
 ) -> Result<Guest, GuestError> {
     let cache = Cache::open()?;
     let mut packages = Packages::base(&cache, wanted.platforms, progress)?;
-    if !wanted.packages.is_empty() {
-        packages.add(wanted.packages)?;
+    let names = wanted.packages();
+    if !names.is_empty() {
+        packages.add(&names)?;
     }
     let mut program = program::find(wanted.program, &tree(&packages))?;
     let mut libraries = Libraries::default();
     if let Program::Local(local) = &mut program {
-        libraries = add_needs(local, &mut packages)?;
+        libraries = add_needs(local, wanted.driver, &mut packages)?;
         local.folder = libraries.folder.clone();
     }
     let tree = tree(&packages);
@@ -101,12 +125,18 @@ pub fn prepare(
         sets: packages.into_sets(),
         program,
         files,
+        driver: wanted.driver.map(str::to_owned),
     })
 }
 
 /// Adds the packages of what a local program runs by: its interpreter, or the
-/// libraries that it links with and does not bring.
-fn add_needs(local: &Local, packages: &mut Packages) -> Result<Libraries, AptError> {
+/// libraries that it links with and does not bring; Mesa, too, if it is a 32-bit one that
+/// draws by a driver.
+fn add_needs(
+    local: &Local,
+    driver: Option<&str>,
+    packages: &mut Packages,
+) -> Result<Libraries, AptError> {
     if let Some(package) = interpreter::package(local, &tree(packages)) {
         packages.add(&[package.into()])?;
     }
@@ -114,6 +144,9 @@ fn add_needs(local: &Local, packages: &mut Packages) -> Result<Libraries, AptErr
     let arch = local.elf.as_ref().filter(links).map(|elf| elf.arch);
     if let Some(arch) = arch {
         packages.support(arch)?;
+    }
+    if driver.is_some() && arch == Some(Arch::Armhf) {
+        packages.add(&MESA.map(|name| Arch::Armhf.package(name)))?;
     }
     let libraries = brought::find(local, &tree(packages));
     for loader in gil_guest_names::loaders() {

@@ -48,7 +48,10 @@ pub struct RunFile {
     /// The display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
-    /// The driver.
+    /// The driver of a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// gil's own driver.
     pub module: String,
     /// Its user.
     pub uid: u32,
@@ -97,6 +100,25 @@ impl Display {
     }
 }
 
+/// The driver of a GPU that the guest's kernel has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Driver {
+    /// Modules in the order in which they are loaded; the last one is gil's own.
+    pub modules: Vec<String>,
+    /// The driver's name.
+    pub name: String,
+}
+
+impl Driver {
+    /// The driver of this name that has these modules.
+    pub fn of(name: Option<&str>, modules: &[PathBuf]) -> Option<Self> {
+        Some(Self {
+            modules: modules.iter().map(|path| module_path(path)).collect(),
+            name: name?.into(),
+        })
+    }
+}
+
 /// Where the guest has a module of the kernel's.
 fn module_path(module: &Path) -> String {
     let name = module.file_name().unwrap_or_default();
@@ -131,6 +153,8 @@ pub struct Contents<'a> {
     pub network: &'a [PathBuf],
     /// The kernel's modules for a display, and gil's own, if there is one.
     pub display: &'a [PathBuf],
+    /// The kernel's modules for a driver of a GPU, and gil's own, if there is one.
+    pub driver: &'a [PathBuf],
     /// All of the guest's packages.
     pub tree: &'a Tree,
     /// The program.
@@ -332,7 +356,8 @@ fn write_run(files: &mut impl Files, path: &Path, contents: &Contents) -> Result
     if let Some(fuse) = contents.fuse {
         files.copy(FUSE.trim_start_matches('/'), 0o644, fuse)?;
     }
-    for module in contents.network.iter().chain(contents.display) {
+    let modules = contents.network.iter().chain(contents.display);
+    for module in modules.chain(contents.driver) {
         let path = module_path(module);
         files.copy(path.trim_start_matches('/'), 0o644, module)?;
     }
@@ -358,6 +383,7 @@ fn write_libraries(files: &mut impl Files, contents: &Contents) -> Result<(), Ca
     let libraries = GuestLibraries {
         assets: contents.assets,
         tree: contents.tree,
+        has_driver: contents.run.driver.is_some(),
     };
     for (name, path) in libraries.files() {
         files.copy(&name, 0o644, &path)?;
@@ -365,8 +391,8 @@ fn write_libraries(files: &mut impl Files, contents: &Contents) -> Result<(), Ca
     for (name, target) in libraries.links() {
         files.link(&name, target.as_bytes())?;
     }
-    for vendors in gil_guest_names::vendors() {
-        files.file(&vendors.entry_path(), 0o644, vendors.entry_text.as_bytes())?;
+    for (name, text) in libraries.entries() {
+        files.file(&name, 0o644, text.as_bytes())?;
     }
     Ok(())
 }

@@ -77,6 +77,16 @@ pub const DISPLAY: Modules = Modules {
     ],
 };
 
+/// What a driver of a GPU needs, which the guest has instead of the GPU.
+pub const DRIVER: Modules = Modules {
+    name: "driver",
+    paths: &[
+        "drivers/gpu/drm/drm",
+        "drivers/gpu/drm/drm_kms_helper",
+        "drivers/gpu/drm/drm_shmem_helper",
+    ],
+};
+
 /// What a root of read-only disks and a layer above them needs.
 pub const LAYERS: Modules = Modules {
     name: "layers",

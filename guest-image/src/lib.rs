@@ -8,7 +8,7 @@
 //! | [`program`], [`elf`], [`brought`], [`interpreter`] | the program to run, and what it runs by: its libraries, a script's interpreter |
 //! | [`kernel`], [`module`] | Debian's kernel, and gil's modules for it |
 //! | [`assets`], [`libraries`] | gil's own files |
-//! | [`files`], [`archive`], [`staged`], [`disk_image`], [`image`], [`guest_files`] | initramfs and disks, written and read |
+//! | [`files`], [`archive`], [`same`], [`staged`], [`disk_image`], [`image`], [`guest_files`] | initramfs and disks, written and read |
 //! | [`guest`], [`full_system`], [`sysroot`], [`machine`] | a run's guest: with a kernel, as a folder; a machine that is a board |
 //! | [`memory`] | how much of it the guest needs |
 
@@ -40,6 +40,7 @@ pub mod placed;
 pub mod platforms;
 pub mod program;
 pub mod python;
+pub mod same;
 pub mod staged;
 pub mod sysroot;
 pub mod tree;

@@ -40,8 +40,10 @@ pub enum MachineError {
 /// Says that a folder is a machine's.
 const MARK: &str = ".gil-machine";
 const INIT: &str = include_str!("machine-init");
-/// Where the kernel's network modules lie, with the order to load them in.
-const MODULES: &str = "usr/lib/gil/network";
+/// Where the kernel's modules for a network lie, with the order to load them in.
+const NETWORK: &str = "usr/lib/gil/network";
+/// Those for a GPU of QEMU's.
+const GPU: &str = "usr/lib/gil/gpu";
 
 /// A machine's wanted contents.
 pub struct Wanted<'a> {
@@ -70,7 +72,10 @@ pub fn make(folder: &Path, wanted: &Wanted<'_>, progress: &Progress) -> Result<(
         packages.add(wanted.packages)?;
     }
     let kernel = kernel::ensure(&cache, progress)?;
-    let modules = kernel::NETWORK.ensure(&cache, &kernel, progress)?;
+    let modules = Modules {
+        network: kernel::NETWORK.ensure(&cache, &kernel, progress)?,
+        gpu: kernel::DISPLAY.ensure(&cache, &kernel, progress)?,
+    };
     let was_there = folder.exists();
     fs::create_dir_all(folder).at(folder)?;
     let written = write(folder, wanted, &packages, &kernel.image, &modules, progress);
@@ -81,13 +86,20 @@ pub fn make(folder: &Path, wanted: &Wanted<'_>, progress: &Progress) -> Result<(
     written
 }
 
+/// The kernel's modules that init loads, in the order in which it does.
+struct Modules {
+    network: Vec<PathBuf>,
+    /// Where the machine has one.
+    gpu: Vec<PathBuf>,
+}
+
 /// Puts all into the folder, or nothing.
 fn write(
     folder: &Path,
     wanted: &Wanted<'_>,
     packages: &Packages,
     kernel: &Path,
-    modules: &[PathBuf],
+    modules: &Modules,
     progress: &Progress,
 ) -> Result<(), MachineError> {
     progress.say("writing the machine's image");
@@ -111,7 +123,7 @@ fn write(
 fn write_own(
     path: &Path,
     wanted: &Wanted<'_>,
-    modules: &[PathBuf],
+    modules: &Modules,
     mut tree: Tree,
     progress: &Progress,
 ) -> Result<u64, MachineError> {
@@ -119,7 +131,8 @@ fn write_own(
     archive.file("init", 0o755, INIT.as_bytes())?;
     let program = program_line(wanted.program);
     archive.file("etc/gil/program", 0o644, program.as_bytes())?;
-    write_modules(&mut archive, modules)?;
+    write_modules(&mut archive, NETWORK, &modules.network)?;
+    write_modules(&mut archive, GPU, &modules.gpu)?;
     tree.extend(write_debs(&mut archive, path, wanted.debs, progress)?);
     for found in placed::place(wanted.files, tree)? {
         archive.add(&found)?;
@@ -127,14 +140,18 @@ fn write_own(
     Ok(archive.finish()?)
 }
 
-fn write_modules(archive: &mut Archive, modules: &[PathBuf]) -> Result<(), CacheError> {
+fn write_modules(
+    archive: &mut Archive,
+    folder: &str,
+    modules: &[PathBuf],
+) -> Result<(), CacheError> {
     let mut order = String::new();
     for module in modules {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
-        archive.copy(&format!("{MODULES}/{name}"), 0o644, module)?;
+        archive.copy(&format!("{folder}/{name}"), 0o644, module)?;
         order += &format!("{name}\n");
     }
-    archive.file(&format!("{MODULES}/order"), 0o644, order.as_bytes())
+    archive.file(&format!("{folder}/order"), 0o644, order.as_bytes())
 }
 
 /// What is in them.

@@ -1,4 +1,4 @@
-//! Builds `gil.ko`, `gil_disk.ko` and `gil_screen.ko` for the guest's kernel from their sources.
+//! Builds `gil.ko`, `gil_disk.ko`, `gil_screen.ko` and `gil_mirror.ko` for the guest's kernel from their sources.
 
 use crate::apt::AptError;
 use crate::kernel::{self, Kernel};
@@ -35,12 +35,15 @@ pub struct OwnModules {
     pub disk: PathBuf,
     /// Pictures of the display.
     pub screen: PathBuf,
+    /// A GPU's driver, whose calls the board executes.
+    pub mirror: PathBuf,
 }
 
 /// Their files' names.
 const DRIVER: &str = "gil.ko";
 const DISK: &str = "gil_disk.ko";
 const SCREEN: &str = "gil_screen.ko";
+const MIRROR: &str = "gil_mirror.ko";
 
 /// The modules, from the cache or built from `source`.
 ///
@@ -68,6 +71,7 @@ pub fn ensure(
         driver: place.join(DRIVER),
         disk: place.join(DISK),
         screen: place.join(SCREEN),
+        mirror: place.join(MIRROR),
     })
 }
 
@@ -117,7 +121,8 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         command.arg("GIL_NO_MARKER=1");
     }
     tool::run(&mut command, "building the guest's driver", at)?;
-    for name in [DRIVER, DISK, SCREEN] {
+    let names = [DRIVER, DISK, SCREEN, MIRROR];
+    for name in names.into_iter().filter(|name| work.join(name).exists()) {
         let built = work.join(name);
         fs::rename(&built, at.join(name)).at(&built)?;
     }

@@ -1,7 +1,7 @@
 //! Which platforms a guest's loaders find: the board's, and those of its packages only where that was asked for. They would compute in the
 //! simulated guest, under the same names as the board's.
 
-use gil_guest_names::{LIBRARIES, vendors};
+use gil_guest_names::{EGL, LIBRARIES, Vendors, vendors};
 use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::io;
@@ -14,6 +14,9 @@ pub enum Platforms {
     Board,
     /// From packages too, as on a Debian machine.
     Packages,
+    /// OpenCL's from the board alone, EGL's from packages, which draw by the kernel's
+    /// driver of a GPU.
+    Driver,
 }
 
 /// gil's libraries as apt sees them: a package that is installed already and is
@@ -46,17 +49,25 @@ impl Platforms {
         if asked { Self::Packages } else { Self::Board }
     }
 
+    /// Whether what a loader finds by this list is the board's alone.
+    fn is_boards(self, vendors: &Vendors) -> bool {
+        match self {
+            Self::Board => true,
+            Self::Packages => false,
+            Self::Driver => EGL.loader.and_then(|loader| loader.vendors) != Some(*vendors),
+        }
+    }
+
     /// What is installed before any package, for apt on a machine of this
     /// architecture.
     pub fn installed(self, arch: &str) -> String {
-        match self {
-            Self::Board => {
-                let provided: Vec<_> = vendors().map(|vendors| vendors.package).collect();
-                let provided = provided.join(", ");
-                format!("{INSTALLED}Provides: {provided}\nArchitecture: {arch}\n")
-            }
-            Self::Packages => String::new(),
+        let boards = vendors().filter(|vendors| self.is_boards(vendors));
+        let provided: Vec<_> = boards.map(|vendors| vendors.package).collect();
+        if provided.is_empty() {
+            return String::new();
         }
+        let provided = provided.join(", ");
+        format!("{INSTALLED}Provides: {provided}\nArchitecture: {arch}\n")
     }
 
     /// Removes from unpacked packages what would show their platforms.
@@ -64,10 +75,7 @@ impl Platforms {
     /// # Errors
     /// [`CacheError`] if it cannot be removed.
     pub fn settle(self, root: &Path) -> Result<(), CacheError> {
-        if self == Self::Packages {
-            return Ok(());
-        }
-        for vendors in vendors() {
+        for vendors in vendors().filter(|vendors| self.is_boards(vendors)) {
             let vendors = root.join(vendors.folder);
             match fs::remove_dir_all(&vendors) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -98,5 +106,21 @@ mod tests {
         assert!(there(Platforms::Packages));
         assert!(!there(Platforms::Board));
         assert!(!there(Platforms::Board), "where there are none");
+    }
+
+    #[test]
+    fn a_kernel_driver_draws_with_the_packages_and_computes_with_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let there = |library: gil_guest_names::Library| {
+            let vendors = library.loader.unwrap().vendors.unwrap();
+            let folder = root.path().join(vendors.folder);
+            fs::create_dir_all(&folder).unwrap();
+            Platforms::Driver.settle(root.path()).unwrap();
+            folder.exists()
+        };
+        assert!(there(EGL));
+        assert!(!there(gil_guest_names::OPENCL));
+        let installed = Platforms::Driver.installed("arm64");
+        assert!(installed.contains("opencl-icd") && !installed.contains("libegl-vendor"));
     }
 }

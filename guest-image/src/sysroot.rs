@@ -160,15 +160,19 @@ impl Root {
 
     /// gil's own, as a run's guest has them.
     fn libraries(&self, assets: &Assets, tree: &Tree) -> Result<(), SysrootError> {
-        let libraries = GuestLibraries { assets, tree };
+        let libraries = GuestLibraries {
+            assets,
+            tree,
+            has_driver: false,
+        };
         for (name, path) in libraries.files() {
             self.file(&name, 0o644, &fs::read(&path).at(&path)?)?;
         }
         for (name, target) in libraries.links() {
             self.link(&name, &target)?;
         }
-        for vendors in gil_guest_names::vendors() {
-            self.file(&vendors.entry_path(), 0o644, vendors.entry_text.as_bytes())?;
+        for (name, text) in libraries.entries() {
+            self.file(&name, 0o644, text.as_bytes())?;
         }
         Ok(())
     }

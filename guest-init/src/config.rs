@@ -44,7 +44,10 @@ pub struct Config {
     /// The display; none: there is none.
     #[serde(default)]
     pub display: Option<Display>,
-    /// The driver.
+    /// The driver of a GPU; none: there is none.
+    #[serde(default)]
+    pub driver: Option<Driver>,
+    /// gil's own driver.
     #[serde(default = "module")]
     pub module: String,
     /// The user it runs as; also its group.
@@ -83,6 +86,16 @@ pub struct Display {
     pub modules: Vec<String>,
     /// Microseconds of simulated time between pictures; 0: there are no such pictures.
     pub every_us: u64,
+}
+
+/// A driver of a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// Modules in the order in which they are loaded; the last one is gil's own.
+    pub modules: Vec<String>,
+    /// Its name.
+    pub name: String,
 }
 
 /// A folder of the host in the guest.
@@ -166,7 +179,8 @@ mod tests {
                 "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7,
                 "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
                 "outputs": ["o"], "network": {"modules": ["/n.ko"], "servers": "10.0.2.9"},
-                "display": {"modules": ["/d.ko"], "every_us": 500}}"#,
+                "display": {"modules": ["/d.ko"], "every_us": 500},
+                "driver": {"modules": ["/drm.ko"], "name": "lima"}}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -190,6 +204,11 @@ mod tests {
         assert_eq!(
             (&display.modules[..], display.every_us),
             (&["/d.ko".to_owned()][..], 500)
+        );
+        let driver = config.driver.unwrap();
+        assert_eq!(
+            (&driver.modules[..], &*driver.name),
+            (&["/drm.ko".to_owned()][..], "lima")
         );
     }
 

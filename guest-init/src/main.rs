@@ -11,6 +11,7 @@
 //! | [`shares`] | folders of the host |
 //! | [`network`] | its Ethernet device, if it has one |
 //! | [`display`] | its display, if it has one |
+//! | [`driver`] | its driver of a GPU, if it has one |
 //! | [`outputs`] | what is copied to the host in the end |
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
@@ -21,6 +22,7 @@
 mod config;
 mod disks;
 mod display;
+mod driver;
 mod error;
 mod explain;
 mod host;
@@ -77,6 +79,7 @@ fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
     config.network.as_ref().map_or(Ok(()), network::begin)?;
     config.display.as_ref().map_or(Ok(()), display::begin)?;
+    config.driver.as_ref().map_or(Ok(()), driver::begin)?;
     let shares = shares::Shares::mount(0, &config.shares)?;
     let (theirs, ours) = streams::open(config)?;
     let program = program::Program::new(config, theirs)?;

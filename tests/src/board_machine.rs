@@ -1,7 +1,8 @@
-//! A second QEMU as the board: Debian's userland with PoCL, the agent as
-//! `cargo xtask dist` packed it, a network of its own, and a key.
+//! A second QEMU as the board: Debian's userland with PoCL, or with Mesa and a GPU, the
+//! agent as `cargo xtask dist` packed it, a network of its own, and a key.
 
 use crate::{Run, Width, binary, target};
+use gil_run_support::process::dies_with_us;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,49 @@ const READY_WITHIN: Duration = Duration::from_secs(600);
 /// Where the agent listens in the machine: QEMU's user network forwards here.
 const LISTEN: &str = "10.0.2.15:7070";
 
-/// A machine that runs the agent.
+/// A machine that runs the agent. It ends with the thread that booted it.
 pub struct BoardMachine {
     qemu: Child,
     port: u16,
     folder: TempDir,
 }
+
+/// What a machine is like.
+struct Plan<'a> {
+    width: Width,
+    packages: &'a [&'a str],
+    /// Programs of this machine that run there before the agent, each with its arguments.
+    first: &'a [(PathBuf, &'a str)],
+    memory: &'a str,
+    gpu: bool,
+}
+
+/// Debian's Mesa, which draws on a GPU, and what shows it.
+const MESA: [&str; 6] = [
+    "libegl1",
+    "libgles1",
+    "libgles2",
+    "libegl-mesa0",
+    "libgl1-mesa-dri",
+    "mesa-utils-bin",
+];
+
+/// What this QEMU lacks for a GPU of its machines; none: nothing.
+pub fn lacks_gpu() -> Option<&'static str> {
+    let lists = |option: &str, name: &str| {
+        let mut qemu = Command::new("qemu-system-aarch64");
+        let output = qemu.args([option, "help"]).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(name))
+    };
+    match (lists("-device", GPU), lists("-display", "sdl")) {
+        (false, _) => Some("virtio-gpu-gl"),
+        (true, false) => Some("QEMU's display in SDL"),
+        (true, true) => None,
+    }
+}
+
+/// The GPU: virgl's, which draws with this machine's OpenGL.
+const GPU: &str = "virtio-gpu-gl-pci";
 
 impl BoardMachine {
     /// Boots one whose userland and agent have this width, and waits until the
@@ -28,14 +66,39 @@ impl BoardMachine {
     /// # Panics
     /// With the machine's console, if it does not.
     pub fn boot(width: Width) -> Self {
+        Self::of(&Plan {
+            width,
+            packages: &["pocl-opencl-icd", "ocl-icd-libopencl1"],
+            first: &[],
+            memory: "3G",
+            gpu: false,
+        })
+    }
+
+    /// Boots one of 64 bits with a GPU and Debian's Mesa. Programs of this machine run in
+    /// it first, each with its arguments: what they print is on the console.
+    ///
+    /// # Panics
+    /// As [`BoardMachine::boot`].
+    pub fn with_gpu(first: &[(PathBuf, &str)]) -> Self {
+        Self::of(&Plan {
+            width: Width::Arm64,
+            packages: &MESA,
+            first,
+            memory: "1G",
+            gpu: true,
+        })
+    }
+
+    fn of(plan: &Plan) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         make_key(&folder.path().join("key"));
         let made = folder.path().join("machine");
-        make_machine(width, &folder.path().join("key"), &made);
+        make_machine(plan, &folder.path().join("key"), &made);
         let port = free_port();
         let console = folder.path().join("console");
         let mut machine = Self {
-            qemu: start(&made, &console, port),
+            qemu: start(plan, &made, &console, port),
             port,
             folder,
         };
@@ -94,25 +157,33 @@ fn make_key(path: &Path) {
     assert!(status.expect("gil starts").success());
 }
 
-fn make_machine(width: Width, key: &Path, folder: &Path) {
-    let key = format!("{}:/etc/gil/board.key", key.display());
-    let listen = format!("tcp://{LISTEN}");
+fn make_machine(plan: &Plan, key: &Path, folder: &Path) {
     let mut gil = Command::new(binary("gil"));
     gil.args(["machine", "--quiet"]);
-    for package in ["pocl-opencl-icd", "ocl-icd-libopencl1"] {
-        gil.args(["--pkg", &width.package(package)]);
+    for package in plan.packages {
+        gil.args(["--pkg", &plan.width.package(package)]);
     }
-    gil.arg("--deb").arg(package_of(width));
-    gil.args(["--file", &key]).arg(folder).arg("--");
-    gil.args([
-        "gil-board",
-        "--listen",
-        &listen,
-        "--key",
-        "/etc/gil/board.key",
-    ]);
+    for (program, _) in plan.first {
+        gil.args(["--file", &format!("{}:/usr/bin/", program.display())]);
+    }
+    gil.arg("--deb").arg(package_of(plan.width));
+    gil.args(["--file", &format!("{}:/etc/gil/board.key", key.display())]);
+    gil.arg(folder).args(["--", "sh", "-c", &script(plan)]);
     let output = gil.output().expect("gil starts");
     assert!(output.status.success(), "{output:?}");
+}
+
+/// What the machine runs.
+fn script(plan: &Plan) -> String {
+    let mut script = String::new();
+    if plan.gpu {
+        script += "dmesg | grep -F '[drm]'; ls /dev/dri; export EGL_PLATFORM=surfaceless; ";
+    }
+    for (program, arguments) in plan.first {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        script += &format!("{name} {arguments}; ");
+    }
+    script + &format!("exec gil-board --listen tcp://{LISTEN} --key /etc/gil/board.key")
 }
 
 /// The agent's package.
@@ -144,16 +215,15 @@ fn free_port() -> u16 {
 }
 
 /// The kernel is a 64-bit one in any case; a 32-bit userland runs on it.
-fn start(folder: &Path, console: &Path, port: u16) -> Child {
+fn start(plan: &Plan, folder: &Path, console: &Path, port: u16) -> Child {
     // Nothing leaves the machine, and only this port of loopback leads in.
     let network = format!("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{port}-{LISTEN}");
     let log = File::create(folder.join("qemu.log")).expect("a log");
-    Command::new("qemu-system-aarch64")
-        .args(["-M", "virt", "-cpu", "cortex-a57", "-smp", "2", "-m", "3G"])
-        .args(["-accel", "tcg,thread=multi"])
+    let mut qemu = Command::new("qemu-system-aarch64");
+    qemu.args(["-M", "virt", "-cpu", "cortex-a57", "-smp", "2"])
+        .args(["-m", plan.memory, "-accel", "tcg,thread=multi"])
         .args(["-nodefaults", "-no-user-config", "-no-reboot"])
-        .args(["-display", "none", "-monitor", "none"])
-        .arg("-serial")
+        .args(["-monitor", "none", "-serial"])
         .arg(format!("file:{}", console.display()))
         .args(["-netdev", &network])
         .args(["-device", "virtio-net-device,netdev=n"])
@@ -164,7 +234,14 @@ fn start(folder: &Path, console: &Path, port: u16) -> Child {
         .args(["-append", "console=ttyAMA0 quiet panic=-1"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .expect("QEMU starts: run scripts/setup")
+        .stderr(log);
+    if plan.gpu {
+        // SDL draws without a screen: no X server is needed.
+        qemu.args(["-device", GPU, "-display", "sdl,gl=on"])
+            .env("SDL_VIDEODRIVER", "offscreen");
+    } else {
+        qemu.args(["-display", "none"]);
+    }
+    let started = dies_with_us(&mut qemu).spawn();
+    started.expect("QEMU starts: run scripts/setup")
 }

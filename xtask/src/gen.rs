@@ -137,6 +137,10 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
         let path = format!("wire-protocol/src/generated/{}.rs", table.driver);
         all.push(file(path, emit::drivers::module(table)));
     }
+    all.push(file(
+        "synthetic-driver/mirror_tables.c",
+        emit::driver_tables::program(drivers.iter().map(|(table, _)| table)),
+    ));
     let covered = covered(root)?;
     for (api, _) in &apis {
         all.extend(of_api(api, &covered));

@@ -269,7 +269,7 @@ impl Table {
 fn check(field: &Field, name: &str, value: Option<&Value>) -> Result<(), DecodeError> {
     let known = match field.role {
         Role::Zero => 0,
-        Role::Flags(known) => known,
+        Role::Flags(known) | Role::Polls { known, .. } | Role::Processor(Some(known)) => known,
         _ => return Ok(()),
     };
     let numbers = value.map(|it| it.numbers.as_slice()).unwrap_or_default();

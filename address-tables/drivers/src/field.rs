@@ -99,6 +99,20 @@ pub enum Role {
     Zero,
     /// These flags, or the driver refuses the call.
     Flags(u64),
+    /// Such flags, of which one says that a wait only asks.
+    Polls {
+        /// All that the driver knows.
+        known: u64,
+        /// The one.
+        polls: u64,
+    },
+    /// A parameter's number, of which those are not offered whose bits are set: the call is
+    /// refused as of a driver that does not know them.
+    Hidden(u64),
+    /// Always this, whatever the driver would say.
+    Is(u64),
+    /// Which of the GPU's processors executes a job: a number, or flags with this mask.
+    Processor(Option<u64>),
     /// The bytes of a buffer.
     Size,
     /// How many elements another field's memory has.
@@ -119,8 +133,10 @@ pub enum Role {
     Context,
     /// One that it makes.
     NewContext,
-    /// A sync object of the open file's; 0: none.
+    /// A sync object of the open file's that is waited for; 0: none.
     Sync,
+    /// One that a job's end signals; 0: none.
+    SyncOut,
     /// The descriptor of a fence.
     Fence(Fence),
     /// The end of a wait: nanoseconds of `CLOCK_MONOTONIC`.
@@ -179,11 +195,27 @@ fn fence(text: &str) -> Option<Fence> {
     })
 }
 
+/// "flags KNOWN polls FLAG".
+fn polls(text: &str) -> Option<Role> {
+    let (known, polls) = text.strip_prefix("flags ")?.split_once(" polls ")?;
+    Some(Role::Polls {
+        known: number(known)?,
+        polls: number(polls)?,
+    })
+}
+
+/// "flags KNOWN processor".
+fn processor(text: &str) -> Option<Role> {
+    let known = text.strip_prefix("flags ")?.strip_suffix(" processor")?;
+    Some(Role::Processor(Some(number(known)?)))
+}
+
 fn role(text: &str) -> Option<Role> {
     Some(match text {
         "out" => Role::Out,
         "zero" => Role::Zero,
         "size" => Role::Size,
+        "processor" => Role::Processor(None),
         "count" => Role::Count,
         "buffer" => Role::Buffer,
         "new buffer" => Role::NewBuffer,
@@ -194,11 +226,20 @@ fn role(text: &str) -> Option<Role> {
         "context" => Role::Context,
         "new context" => Role::NewContext,
         "sync" => Role::Sync,
+        "out sync" => Role::SyncOut,
         "deadline" => Role::Deadline,
         text => {
             let flags = text.strip_prefix("flags ").and_then(number);
             return flags
                 .map(Role::Flags)
+                .or_else(|| {
+                    text.strip_prefix("hidden ")
+                        .and_then(number)
+                        .map(Role::Hidden)
+                })
+                .or_else(|| text.strip_prefix("is ").and_then(number).map(Role::Is))
+                .or_else(|| polls(text))
+                .or_else(|| processor(text))
                 .or_else(|| fence(text).map(Role::Fence))
                 .or_else(|| pointer(text).map(Role::Pointer));
         }

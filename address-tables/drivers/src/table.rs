@@ -39,6 +39,9 @@ pub enum Does {
     /// Asks.
     #[serde(rename = "query")]
     Query,
+    /// Tells what has no consequence: it is answered where it is made.
+    #[serde(rename = "hint")]
+    Hint,
     /// Makes something.
     #[serde(rename = "create")]
     Create,
@@ -189,7 +192,7 @@ impl Table {
     }
 
     /// The bytes of a type, and what its addresses are multiples of.
-    pub(crate) fn size_of(&self, ty: &Type) -> (usize, usize) {
+    pub fn size_of(&self, ty: &Type) -> (usize, usize) {
         match ty {
             Type::Numbers(scalar, count) => (scalar.size() * count, scalar.size()),
             Type::Struct(name) => self

@@ -69,6 +69,13 @@ impl Vendors {
     }
 }
 
+impl Library {
+    /// Whether it is one of those with which programs draw, or make what they draw to.
+    pub fn draws(&self) -> bool {
+        *self == GBM || self.apis.iter().any(|api| ["egl", "gles"].contains(api))
+    }
+}
+
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
     apis: &["opencl"],

@@ -46,6 +46,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
+        entry: 5,
+        name: "gilDriverWait",
+        class: Some(crate::envelope::Class::Wait),
+    },
+    crate::call::CallInfo {
         entry: 16,
         name: "LIMA_GET_PARAM",
         class: Some(crate::envelope::Class::Sync),
@@ -78,7 +83,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 22,
         name: "LIMA_CTX_FREE",
-        class: Some(crate::envelope::Class::Sync),
+        class: Some(crate::envelope::Class::Post),
     },
 ];
 

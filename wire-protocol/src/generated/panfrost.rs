@@ -46,6 +46,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
+        entry: 5,
+        name: "gilDriverWait",
+        class: Some(crate::envelope::Class::Wait),
+    },
+    crate::call::CallInfo {
         entry: 16,
         name: "PANFROST_SUBMIT",
         class: Some(crate::envelope::Class::Enqueue),

@@ -54,6 +54,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
+        entry: 5,
+        name: "gilDriverWait",
+        class: Some(crate::envelope::Class::Wait),
+    },
+    crate::call::CallInfo {
         entry: 17,
         name: "VIRTGPU_MAP",
         class: Some(crate::envelope::Class::Sync),

@@ -5,11 +5,12 @@ use gil_drivers::{Does, Ioctl, Table};
 use std::fmt::Write;
 
 /// gil's own calls of every driver: entry, name and class (`gil_wire::driver`).
-const OWN: [(u32, &str, &str); 4] = [
+const OWN: [(u32, &str, &str); 5] = [
     (1, "gilDriverOpen", "Sync"),
     (2, "gilDriverClose", "Post"),
     (3, "gilDriverFree", "Post"),
     (4, "gilDriverChanged", "Post"),
+    (5, "gilDriverWait", "Wait"),
 ];
 
 /// The entry of the ioctl of number 0.
@@ -31,8 +32,8 @@ pub fn listed(table: &Table, hash: [u8; 32]) -> Listed {
 fn class(ioctl: &Ioctl) -> &'static str {
     match ioctl.does {
         Does::Start => "Enqueue",
-        Does::ToBoard | Does::FromBoard => "Post",
-        Does::Query | Does::Create | Does::Free | Does::Map | Does::Wait => "Sync",
+        Does::ToBoard | Does::FromBoard | Does::Free => "Post",
+        Does::Query | Does::Hint | Does::Create | Does::Map | Does::Wait => "Sync",
     }
 }
 

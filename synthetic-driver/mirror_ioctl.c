@@ -1,0 +1,693 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A driver's ioctls, by its table. What the module knows is answered here; what has no
+ * answer is collected; the rest asks the board.
+ */
+#include <drm/drm_ioctl.h>
+#include <drm/drm_syncobj.h>
+#include <drm/drm_vma_manager.h>
+#include <linux/compat.h>
+#include <linux/dma-resv.h>
+#include <linux/file.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/sync_file.h>
+#include <linux/uaccess.h>
+
+#include "mirror.h"
+
+/* Queries that are remembered: GPUs have few parameters. */
+#define GIL_MIRROR_ANSWERS_MAX 256
+/* As virtio_gpu waits for a buffer. */
+#define GIL_MIRROR_WAIT_MAX (15 * HZ)
+/* Events that a job waits for on the timeline; for more, the program waits. */
+#define GIL_MIRROR_WAITS_MAX 32
+
+/* A query that the board answered; it answers the same for every file. */
+struct gil_mirror_answer {
+	struct list_head node;
+	u8 number;
+	u32 asked_len;
+	u32 result_len;
+	u8 bytes[]; /* asked, result */
+};
+
+/* A running ioctl. */
+struct gil_mirror_run {
+	struct gil_mirror *mirror;
+	struct gil_mirror_file *own;
+	struct gil_mirror_args args;
+};
+
+static u64 gil_run_get(const struct gil_mirror_run *run,
+		       const struct gil_mirror_field *field)
+{
+	return gil_mirror_get(run->args.argument, field->offset, field->size);
+}
+
+static void gil_run_set(struct gil_mirror_run *run,
+			const struct gil_mirror_field *field, u64 value)
+{
+	gil_mirror_set(run->args.argument, field->offset, field->size, value);
+}
+
+static int gil_run_build(struct gil_mirror_run *run)
+{
+	int err = gil_mirror_file_open(run->mirror, run->own);
+
+	return err ?: gil_mirror_args_build(&run->args, run->mirror,
+					    run->own->number);
+}
+
+/* Begins the ioctl's call, whose arguments are built. */
+static void gil_run_call(struct gil_mirror_run *run,
+			 struct gil_mirror_call *call, u8 class)
+{
+	gil_mirror_call_init(call, run->args.ioctl->number + GIL_ENTRY_IOCTL,
+			     class);
+	call->args = run->args.wire;
+	call->args_len = run->args.wire_len;
+	list_splice_tail_init(&run->args.kept, &call->kept);
+}
+
+/* ---- queries --------------------------------------------------------- */
+
+static const struct gil_mirror_answer *
+gil_run_find_answer(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_args *args = &run->args;
+	const struct gil_mirror_answer *answer;
+	/* All but the file's number. */
+	u32 len = args->wire_len - sizeof(u32);
+
+	list_for_each_entry(answer, &run->mirror->answers, node)
+		if (answer->number == args->ioctl->number &&
+		    answer->asked_len == len &&
+		    !memcmp(answer->bytes, args->wire + sizeof(u32), len))
+			return answer;
+	return NULL;
+}
+
+static void gil_run_remember(struct gil_mirror_run *run,
+			     const struct gil_mirror_reply *reply)
+{
+	struct gil_mirror *mirror = run->mirror;
+	u32 len = run->args.wire_len - sizeof(u32);
+	struct gil_mirror_answer *answer;
+
+	answer = kmalloc(struct_size(answer, bytes, len + reply->result_len),
+			 GFP_KERNEL);
+	if (!answer)
+		return;
+	answer->number = run->args.ioctl->number;
+	answer->asked_len = len;
+	answer->result_len = reply->result_len;
+	memcpy(answer->bytes, run->args.wire + sizeof(u32), len);
+	memcpy(answer->bytes + len, reply->result, reply->result_len);
+	mutex_lock(&mirror->lock);
+	if (mirror->answer_count < GIL_MIRROR_ANSWERS_MAX) {
+		list_add(&answer->node, &mirror->answers);
+		mirror->answer_count++;
+		answer = NULL;
+	}
+	mutex_unlock(&mirror->lock);
+	kfree(answer);
+}
+
+/* The caller holds the lock, or is the last. */
+void gil_mirror_answers_free(struct gil_mirror *mirror)
+{
+	struct gil_mirror_answer *answer, *next;
+
+	list_for_each_entry_safe(answer, next, &mirror->answers, node)
+		kfree(answer);
+	INIT_LIST_HEAD(&mirror->answers);
+	mirror->answer_count = 0;
+}
+
+/* Answers are added and, while a file is open, never taken away. */
+static bool gil_run_recall(struct gil_mirror_run *run,
+			   struct gil_mirror_reply *reply)
+{
+	const struct gil_mirror_answer *answer;
+
+	mutex_lock(&run->mirror->lock);
+	answer = gil_run_find_answer(run);
+	mutex_unlock(&run->mirror->lock);
+	if (!answer)
+		return false;
+	reply->result = answer->bytes + answer->asked_len;
+	reply->result_len = answer->result_len;
+	return true;
+}
+
+static int gil_run_ask(struct gil_mirror_run *run)
+{
+	/* What depends on a buffer, or on memory that does not travel in the key, is asked again. */
+	bool keeps = run->args.ioctl->does == GIL_DOES_QUERY &&
+		     !run->args.buffer_count && list_empty(&run->args.kept);
+	struct gil_mirror_reply reply = {};
+	struct gil_mirror_call call;
+	int err;
+
+	if (keeps && gil_run_recall(run, &reply))
+		return gil_mirror_args_return(&run->args, &reply);
+	gil_run_call(run, &call, GIL_CLASS_SYNC);
+	err = gil_mirror_ask(run->mirror, &call, &reply);
+	if (err)
+		return err;
+	err = gil_mirror_args_return(&run->args, &reply);
+	if (keeps && err >= 0)
+		gil_run_remember(run, &reply);
+	gil_mirror_pass_time(run->mirror, &reply);
+	kfree(reply.memory);
+	return err;
+}
+
+/* ---- buffers --------------------------------------------------------- */
+
+static int gil_run_create(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_BUFFER);
+	u32 handle;
+	int err = gil_run_ask(run);
+
+	if (!field)
+		return err;
+	if (err < 0) {
+		/* The board has none: there is nothing to free. */
+		run->args.made->number = 0;
+		return err;
+	}
+	err = drm_gem_handle_create(run->args.file,
+				    &run->args.made->base.base, &handle);
+	if (err)
+		return err;
+	gil_run_set(run, field, handle);
+	field = gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
+	if (field)
+		run->args.made->address = gil_run_get(run, field);
+	return 0;
+}
+
+/* Where the board's GPU has a buffer: asked once. */
+static int gil_run_address(struct gil_mirror_run *run,
+			   struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
+	int err;
+
+	if (!field)
+		return 0;
+	if (!READ_ONCE(buffer->address)) {
+		err = gil_run_build(run) ?: gil_run_ask(run);
+		if (err)
+			return err;
+		WRITE_ONCE(buffer->address, gil_run_get(run, field));
+	}
+	gil_run_set(run, field, buffer->address);
+	return 0;
+}
+
+/* Where mmap() finds it: the guest's own matter. */
+static int gil_run_offset(struct gil_mirror_run *run,
+			  struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_MMAP_OFFSET);
+	int err;
+
+	if (!field)
+		return 0;
+	err = drm_gem_create_mmap_offset(&buffer->base.base);
+	if (!err)
+		gil_run_set(run, field,
+			    drm_vma_node_offset_addr(
+				    &buffer->base.base.vma_node));
+	return err;
+}
+
+static int gil_run_map(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *handle =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	struct gil_mirror_buffer *buffer;
+	int err;
+
+	if (!handle)
+		return -EOPNOTSUPP;
+	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, handle));
+	if (!buffer)
+		return -ENOENT;
+	err = gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
+	gil_mirror_buffer_put(buffer);
+	return err;
+}
+
+/* The board gets the buffers that the call names as they are now. */
+static int gil_run_send_buffers(struct gil_mirror_run *run)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < run->args.buffer_count && !err; i++)
+		err = gil_mirror_buffer_changed(run->mirror,
+						run->args.buffers[i]);
+	return err;
+}
+
+/* A call of which nothing comes back. */
+static int gil_run_post(struct gil_mirror_run *run)
+{
+	struct gil_mirror_call call;
+	unsigned int i;
+	int err;
+
+	if (run->args.ioctl->does == GIL_DOES_TO_BOARD) {
+		err = gil_run_send_buffers(run);
+		if (err)
+			return err;
+	}
+	gil_run_call(run, &call, GIL_CLASS_POST);
+	err = gil_mirror_post(run->mirror, &call);
+	for (i = 0; i < run->args.buffer_count && !err; i++)
+		if (run->args.ioctl->does == GIL_DOES_FROM_BOARD)
+			WRITE_ONCE(run->args.buffers[i]->changed, true);
+	return err;
+}
+
+/* ---- jobs ------------------------------------------------------------ */
+
+/* A job waits for a fence by its descriptor. */
+static int gil_run_wait_for_file(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_FENCE);
+	struct dma_fence *fence;
+
+	if (!field || !(gil_mirror_get(run->args.argument, field->at,
+				       sizeof(u32)) &
+			field->known))
+		return 0;
+	fence = sync_file_get_fence(gil_run_get(run, field));
+	return fence ? gil_mirror_args_wait(&run->args, fence) : -EINVAL;
+}
+
+/* The events that a job waits for; the fences of others are waited for here. */
+static int gil_run_events(struct gil_mirror_run *run, u64 *events, u16 *count)
+{
+	unsigned int i;
+	u64 event;
+	int err;
+
+	*count = 0;
+	for (i = 0; i < run->args.fence_count; i++) {
+		event = gil_mirror_fence_event(run->mirror,
+					       run->args.fences[i]);
+		if (event && *count < GIL_MIRROR_WAITS_MAX) {
+			events[(*count)++] = event;
+			continue;
+		}
+		err = dma_fence_wait(run->args.fences[i], true);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A buffer is in use until the job ends, and may be changed by it. */
+static int gil_buffer_use(struct gil_mirror_buffer *buffer,
+			  struct dma_fence *fence)
+{
+	struct dma_resv *resv = buffer->base.base.resv;
+	int err = dma_resv_lock(resv, NULL);
+
+	if (err)
+		return err;
+	err = dma_resv_reserve_fences(resv, 1);
+	if (!err)
+		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_WRITE);
+	dma_resv_unlock(resv);
+	if (!err && READ_ONCE(buffer->mapped))
+		WRITE_ONCE(buffer->changed, true);
+	return err;
+}
+
+/* Each of a file's processors has a queue of its own. */
+static void gil_run_place(const struct gil_mirror_run *run,
+			  struct gil_mirror_call *call)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR);
+	u64 processor = field ? gil_run_get(run, field) : 0;
+
+	call->queue = processor << 32 | run->own->number;
+	call->engine = field ? GIL_ENGINE_PROCESSOR_FIRST + processor :
+			       GIL_ENGINE_GRAPHICS;
+}
+
+static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
+			  u64 signals)
+{
+	u64 waits[GIL_MIRROR_WAITS_MAX];
+	struct gil_mirror_call call;
+	u16 wait_count;
+	unsigned int i;
+	int err = gil_run_events(run, waits, &wait_count);
+
+	for (i = 0; i < run->args.buffer_count && !err; i++)
+		err = gil_buffer_use(run->args.buffers[i], fence);
+	if (err)
+		return err;
+	gil_run_call(run, &call, GIL_CLASS_ENQUEUE);
+	gil_run_place(run, &call);
+	call.signals = signals;
+	call.waits = waits;
+	call.wait_count = wait_count;
+	return gil_mirror_post(run->mirror, &call);
+}
+
+static int gil_run_start_with(struct gil_mirror_run *run,
+			      struct dma_fence *fence, u64 signals)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_FENCE);
+	u64 flags = field ? gil_mirror_get(run->args.argument, field->at,
+					   sizeof(u32)) :
+			    0;
+	struct sync_file *sync;
+	int fd, err;
+
+	if (!field || !(flags & field->polls))
+		return gil_run_submit(run, fence, signals);
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	sync = sync_file_create(fence);
+	err = sync ? gil_run_submit(run, fence, signals) : -ENOMEM;
+	if (err) {
+		put_unused_fd(fd);
+		if (sync)
+			fput(sync->file);
+		return err;
+	}
+	gil_run_set(run, field, fd);
+	fd_install(fd, sync->file);
+	return 0;
+}
+
+/* The sync object that the job's end signals; NULL: none. */
+static int gil_run_sync_out(struct gil_mirror_run *run,
+			    struct drm_syncobj **sync)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_SYNC_OUT);
+	u32 handle = field ? gil_run_get(run, field) : 0;
+
+	*sync = handle ? drm_syncobj_find(run->args.file, handle) : NULL;
+	return handle && !*sync ? -ENOENT : 0;
+}
+
+static int gil_run_start_job(struct gil_mirror_run *run,
+			     struct drm_syncobj *sync)
+{
+	struct gil_mirror *mirror = run->mirror;
+	struct dma_fence *fence;
+	u64 signals;
+	int err = gil_run_wait_for_file(run) ?: gil_run_send_buffers(run);
+
+	if (err)
+		return err;
+	mutex_lock(&mirror->lock);
+	signals = ++mirror->last_event;
+	fence = gil_mirror_fence_new(mirror, run->own, signals);
+	mutex_unlock(&mirror->lock);
+	if (!fence)
+		return -ENOMEM;
+	err = gil_run_start_with(run, fence, signals);
+	if (err) {
+		/* Nobody waits for a job that is not there. */
+		dma_fence_set_error(fence, err);
+		dma_fence_signal(fence);
+	} else if (sync) {
+		drm_syncobj_replace_fence(sync, fence);
+	}
+	dma_fence_put(fence);
+	return err;
+}
+
+static int gil_run_start(struct gil_mirror_run *run)
+{
+	struct drm_syncobj *sync;
+	int err = gil_run_sync_out(run, &sync);
+
+	if (err)
+		return err;
+	err = gil_run_start_job(run, sync);
+	if (sync)
+		drm_syncobj_put(sync);
+	return err;
+}
+
+/* ---- waits ----------------------------------------------------------- */
+
+/* Asks the host for the ends of a buffer's jobs. */
+static int gil_buffer_arm(struct gil_mirror_buffer *buffer)
+{
+	struct dma_fence **fences;
+	unsigned int i, count;
+	int err = dma_resv_get_fences(buffer->base.base.resv,
+				      DMA_RESV_USAGE_READ, &count, &fences);
+
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		gil_mirror_fence_arm(fences[i]);
+		dma_fence_put(fences[i]);
+	}
+	kfree(fences);
+	return 0;
+}
+
+static long gil_run_timeout(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_DEADLINE);
+	s64 left;
+
+	if (!field)
+		return GIL_MIRROR_WAIT_MAX;
+	left = gil_run_get(run, field) - ktime_get_ns();
+	return left <= 0 ? 0 : min_t(u64, nsecs_to_jiffies64(left) + 1,
+				     MAX_SCHEDULE_TIMEOUT - 1);
+}
+
+static bool gil_run_polls(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_FLAGS);
+
+	return field && field->polls && gil_run_get(run, field) & field->polls;
+}
+
+static int gil_run_wait_jobs(struct gil_mirror_run *run,
+			     struct gil_mirror_buffer *buffer)
+{
+	struct dma_resv *resv = buffer->base.base.resv;
+	long timeout = gil_run_timeout(run);
+	long left;
+	int err;
+
+	if (dma_resv_test_signaled(resv, DMA_RESV_USAGE_READ))
+		return 0;
+	err = gil_buffer_arm(buffer);
+	if (err)
+		return err;
+	if (gil_run_polls(run) || !timeout)
+		return dma_resv_test_signaled(resv, DMA_RESV_USAGE_READ) ?
+			       0 :
+			       -EBUSY;
+	left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_READ, true, timeout);
+	if (left < 0)
+		return left;
+	if (left)
+		return 0;
+	/* Drivers whose program says how long have an errno of their own for it. */
+	return gil_mirror_field(run->args.ioctl, GIL_ROLE_DEADLINE) ?
+		       -ETIMEDOUT :
+		       -EBUSY;
+}
+
+/* What the board may have changed comes back. No time passes: the jobs have ended. */
+static int gil_run_fetch(struct gil_mirror_run *run,
+			 struct gil_mirror_buffer *buffer)
+{
+	struct gil_mirror_reply reply;
+	struct gil_mirror_call call;
+	int err = gil_run_build(run);
+
+	if (err)
+		return err;
+	WRITE_ONCE(buffer->changed, false);
+	gil_run_call(run, &call, GIL_CLASS_SYNC);
+	call.buffer = buffer;
+	call.buffer_dir = GIL_DIR_OUT;
+	err = gil_mirror_ask(run->mirror, &call, &reply);
+	if (err)
+		return err;
+	err = gil_mirror_args_return(&run->args, &reply);
+	kfree(reply.memory);
+	return err;
+}
+
+static int gil_run_wait(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	struct gil_mirror_buffer *buffer;
+	int err;
+
+	if (!field)
+		return -EOPNOTSUPP;
+	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, field));
+	if (!buffer)
+		return -ENOENT;
+	err = gil_run_wait_jobs(run, buffer);
+	if (!err && READ_ONCE(buffer->changed))
+		err = gil_run_fetch(run, buffer);
+	gil_mirror_buffer_put(buffer);
+	return err;
+}
+
+/* What has no consequence here, if its buffer is there. */
+static int gil_run_hint(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *buffer =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	const struct gil_mirror_field *is =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_IS);
+	struct gil_mirror_buffer *found;
+
+	if (buffer) {
+		found = gil_mirror_buffer_get(run->args.file,
+					      gil_run_get(run, buffer));
+		if (!found)
+			return -ENOENT;
+		gil_mirror_buffer_put(found);
+	}
+	if (is)
+		gil_run_set(run, is, is->known);
+	return 0;
+}
+
+/* ---- dispatch -------------------------------------------------------- */
+
+static int gil_run_remote(struct gil_mirror_run *run)
+{
+	int err = gil_run_build(run);
+
+	if (err)
+		return err;
+	switch (run->args.ioctl->does) {
+	case GIL_DOES_CREATE:
+		return gil_run_create(run);
+	case GIL_DOES_START:
+		return gil_run_start(run);
+	case GIL_DOES_FREE:
+	case GIL_DOES_TO_BOARD:
+	case GIL_DOES_FROM_BOARD:
+		return gil_run_post(run);
+	default:
+		return gil_run_ask(run);
+	}
+}
+
+static int gil_run(struct gil_mirror_run *run)
+{
+	int err = gil_mirror_args_check(run->args.ioctl, run->args.argument);
+
+	if (err)
+		return err;
+	if (READ_ONCE(run->mirror->lost))
+		return -EIO;
+	switch (run->args.ioctl->does) {
+	case GIL_DOES_HINT:
+		return gil_run_hint(run);
+	case GIL_DOES_MAP:
+		err = gil_run_map(run);
+		break;
+	case GIL_DOES_WAIT:
+		err = gil_run_wait(run);
+		break;
+	default:
+		err = gil_run_remote(run);
+	}
+	gil_mirror_args_free(&run->args);
+	return err;
+}
+
+static const struct gil_mirror_ioctl *
+gil_mirror_find(const struct gil_mirror *mirror, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < mirror->table->ioctl_count; i++)
+		if (mirror->table->ioctls[i].number == number)
+			return &mirror->table->ioctls[i];
+	return NULL;
+}
+
+/* As drm_ioctl() does: a shorter argument ends in zeros, a longer one is not seen. */
+static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
+				 void __user *user)
+{
+	struct drm_file *file = filp->private_data;
+	struct gil_mirror *mirror = gil_mirror_of(file->minor->dev);
+	u8 argument[GIL_MIRROR_ARGUMENT_MAX] __aligned(8) = {};
+	struct gil_mirror_run run = {
+		.mirror = mirror,
+		.own = file->driver_priv,
+		.args.file = file,
+		.args.argument = argument,
+	};
+	u32 len = _IOC_SIZE(cmd);
+	long result;
+
+	run.args.ioctl = gil_mirror_find(mirror, DRM_IOCTL_NR(cmd) -
+							 DRM_COMMAND_BASE);
+	if (!run.args.ioctl)
+		return -EINVAL;
+	len = min_t(u32, len, run.args.ioctl->argument->size);
+	if (cmd & IOC_IN && copy_from_user(argument, user, len))
+		return -EFAULT;
+	result = gil_run(&run);
+	if (cmd & IOC_OUT && copy_to_user(user, argument, len))
+		return -EFAULT;
+	return result;
+}
+
+long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	unsigned int number = DRM_IOCTL_NR(cmd);
+
+	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
+	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
+		return drm_ioctl(filp, cmd, arg);
+	return gil_mirror_own_ioctl(filp, cmd, (void __user *)arg);
+}
+
+#ifdef CONFIG_COMPAT
+/* The drivers' own structures are the same for programs of 32 bits. */
+long gil_mirror_compat_ioctl(struct file *filp, unsigned int cmd,
+			     unsigned long arg)
+{
+	unsigned int number = DRM_IOCTL_NR(cmd);
+
+	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
+	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
+		return drm_compat_ioctl(filp, cmd, arg);
+	return gil_mirror_own_ioctl(filp, cmd, compat_ptr(arg));
+}
+#endif
