@@ -495,7 +495,9 @@ fn a_driver_of_another_version_is_refused_in_one_sentence() {
         "{sentence}"
     );
     assert!(refused([1, 1, 0], "voodoo").contains("no table describes the driver voodoo"));
-    assert!(refused([1, 1, 0], "lima").contains("sync objects"));
+    assert!(refused([2, 0, 0], "panfrost").contains("version 1.2.0"));
+    // Its jobs tell their ends by a sync object.
+    assert!(DriversBoard::of(vec![node([1, 0, 0], "lima").1], LIMIT).is_ok());
     let none = DriversBoard::of(Vec::new(), LIMIT).unwrap_err();
     assert!(matches!(none, DriversError::NoNode));
     assert!(none.to_string().contains("lima, panfrost, virtio_gpu"));

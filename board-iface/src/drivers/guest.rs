@@ -203,7 +203,9 @@ impl<'b> Guest<'b> {
         if let Some(new) = new {
             self.made(known, &call, new, number)?;
         }
-        let ended = self.started(known, given, number, (ran.submitted_ns, fence));
+        let processor = known.layout.processor.map_or(0, |it| it.read(&before));
+        let queue = (number, processor);
+        let ended = self.started(known, given, queue, (ran.submitted_ns, fence));
         Ok(Did {
             answer: answer(known, &call, &before, args, result),
             cpu_ns: ran.cpu_ns,
@@ -313,7 +315,7 @@ impl<'b> Guest<'b> {
         &mut self,
         known: &Known,
         given: &Given<'_>,
-        file: u32,
+        queue: (u32, u64),
         (submitted_ns, fence): (u64, Option<Box<dyn Fence>>),
     ) -> Vec<Ended> {
         let Some(event) = given.event.filter(|_| known.ioctl.does == Does::Start) else {
@@ -324,7 +326,7 @@ impl<'b> Guest<'b> {
             submitted_ns,
             fence,
         };
-        self.jobs.add(file, job);
+        self.jobs.add(queue, job);
         let ended = given.finish.then(|| self.jobs.finish(event));
         Vec::from_iter(ended.flatten())
     }
@@ -431,7 +433,7 @@ fn returned(known: &Known, call: &Raw<'_>, before: &[u8], args: &Ioctl<'_>) -> V
     let fence = layout.fence.iter().flat_map(|it| [it.flags, it.descriptor]);
     let own = layout.pointers.iter().map(|it| it.at).chain(fence);
     let own = own.chain(layout.buffers.iter().copied());
-    let own = own.chain(layout.new_buffer);
+    let own = own.chain(layout.new_buffer).chain(layout.sync_out);
     for place in own.chain(layout.deadlines.iter().copied()) {
         place.write(&mut after, place.read(before));
     }

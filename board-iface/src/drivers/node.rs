@@ -206,15 +206,15 @@ impl<'l> Raw<'l> {
         (&mut self.argument, memory.collect())
     }
 
-    /// Asks for a fence; whether the argument has a field for one.
+    /// Asks for a fence; whether the argument has a field for one, or for a sync object,
+    /// which is the file's own.
     pub fn ask_for_fence(&mut self) -> bool {
-        let Some(fence) = self.layout.fence else {
-            return false;
-        };
-        let flags = fence.flags.read(&self.argument) | fence.signals;
-        fence.flags.write(&mut self.argument, flags);
-        fence.descriptor.write(&mut self.argument, u64::MAX);
-        self.wants_fence = true;
-        true
+        if let Some(fence) = self.layout.fence {
+            let flags = fence.flags.read(&self.argument) | fence.signals;
+            fence.flags.write(&mut self.argument, flags);
+            fence.descriptor.write(&mut self.argument, u64::MAX);
+        }
+        self.wants_fence = self.layout.fence.is_some() || self.layout.sync_out.is_some();
+        self.wants_fence
     }
 }
