@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod driver;
+pub mod ioctls;
 pub mod program;
 pub mod window;
 

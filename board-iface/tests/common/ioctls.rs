@@ -1,0 +1,177 @@
+//! A session of the back end of kernel drivers, as a guest's driver uses it.
+
+use gil_board::board::{Board, Call, Ended, Guest, Outcome, Output, Session};
+use gil_board::region::{Budget, Region};
+use gil_wire::Op;
+use gil_wire::driver::{Answer, Ioctl, Memory, OPEN, Opened};
+use gil_wire::generated::virtio_gpu::*;
+use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
+
+/// Bytes of every buffer here.
+pub const PAGE: usize = 4096;
+
+/// A session, as a guest's driver uses it.
+pub struct Program<'b> {
+    pub session: Box<dyn Session + 'b>,
+    pub budget: &'b Budget,
+    pub finish: bool,
+}
+
+/// A region with bytes, or for so many.
+pub enum Data<'a> {
+    In(&'a [u8]),
+    Out(usize),
+}
+
+impl<'b> Program<'b> {
+    pub fn of(board: &'b dyn Board, budget: &'b Budget) -> Self {
+        let guest = Guest {
+            process: 1,
+            pointer_bits: 64,
+            finish: Default::default(),
+        };
+        Self {
+            session: board.open(guest, budget).unwrap(),
+            budget,
+            finish: false,
+        }
+    }
+
+    pub fn call(&mut self, op: Op, args: &[u8], event: Option<u64>, data: &[Data<'_>]) -> Outcome {
+        self.call_as(op, args, event, data, true)
+    }
+
+    pub fn call_as(
+        &mut self,
+        op: Op,
+        args: &[u8],
+        event: Option<u64>,
+        data: &[Data<'_>],
+        answer: bool,
+    ) -> Outcome {
+        let desc = |data: &Data<'_>| match data {
+            Data::In(bytes) => RegionDesc {
+                len: bytes.len() as u64,
+                dir: Direction::In,
+            },
+            Data::Out(len) => RegionDesc {
+                len: *len as u64,
+                dir: Direction::Out,
+            },
+        };
+        let region = |data: &Data<'_>| match data {
+            Data::In(bytes) => Region::holding(Direction::In, bytes.to_vec(), self.budget),
+            Data::Out(len) => Region::to_write(*len, self.budget).unwrap(),
+        };
+        let head = message::Call {
+            seq: 1,
+            op,
+            thread: 1,
+            answer,
+            finish: self.finish,
+            event,
+            args,
+            regions: data.iter().map(desc).collect(),
+        };
+        let call = Call {
+            head: &head,
+            regions: data.iter().map(region).collect(),
+            budget: self.budget,
+        };
+        self.session.call(call)
+    }
+
+    pub fn own(&mut self, entry: u16, number: u32, data: &[Data<'_>]) -> Outcome {
+        self.call_as(
+            Op::new(API, entry),
+            &number.to_le_bytes(),
+            None,
+            data,
+            false,
+        )
+    }
+
+    pub fn open(&mut self, file: u32) -> Opened {
+        let outcome = self.call(Op::new(API, OPEN), &file.to_le_bytes(), None, &[]);
+        Opened::parse(&outcome.result).unwrap()
+    }
+
+    /// An ioctl: its answer's result, argument and memory.
+    pub fn ioctl(
+        &mut self,
+        op: Op,
+        file: u32,
+        argument: &[u32],
+        memory: &[Memory<'_>],
+    ) -> (i32, Vec<u32>, Vec<Vec<u8>>) {
+        let outcome = self.call(op, &args(file, argument, memory), None, &[]);
+        answer(&outcome, memory)
+    }
+
+    pub fn create(&mut self, file: u32, number: u32) -> (i32, Vec<u32>) {
+        let argument = [1, 2, 3, 4, 1, 1, 1, 0, 0, 0, number, 0, 0, 16];
+        let (result, argument, _) = self.ioctl(VIRTGPU_RESOURCE_CREATE, file, &argument, &[]);
+        (result, argument)
+    }
+
+    pub fn job(&mut self, file: u32, event: u64, command: &[u8], buffers: &[u32]) -> Outcome {
+        let argument = [
+            0,
+            command.len() as u32,
+            9,
+            9,
+            9,
+            9,
+            buffers.len() as u32,
+            0,
+            0,
+            0,
+        ];
+        let list: Vec<u8> = buffers.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let memory = [Memory::Region(command.len() as u32), Memory::Bytes(&list)];
+        let args = args(file, &argument, &memory);
+        let data = [Data::In(command)];
+        self.call_as(VIRTGPU_EXECBUFFER, &args, Some(event), &data, self.finish)
+    }
+
+    /// Waits for a buffer: what it has now, if that is news.
+    pub fn wait(&mut self, file: u32, buffer: u32) -> (i32, Option<Vec<u8>>) {
+        let args = args(file, &[buffer, 0], &[]);
+        let outcome = self.call(VIRTGPU_WAIT, &args, None, &[Data::Out(PAGE)]);
+        let news = match &outcome.out[..] {
+            [out @ Output::Bytes { .. }] => Some(out.bytes().to_vec()),
+            _ => None,
+        };
+        (answer(&outcome, &[]).0, news)
+    }
+
+    pub fn finish(&mut self, event: u64) -> Option<Ended> {
+        self.session.finish(event, self.budget)
+    }
+}
+
+pub fn args(file: u32, argument: &[u32], memory: &[Memory<'_>]) -> Vec<u8> {
+    let argument: Vec<u8> = argument.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let call = Ioctl {
+        file,
+        argument: &argument,
+        memory: memory.to_vec(),
+    };
+    call.encode()
+}
+
+pub fn answer(outcome: &Outcome, memory: &[Memory<'_>]) -> (i32, Vec<u32>, Vec<Vec<u8>>) {
+    assert_eq!(outcome.status, CallStatus::Ran, "{}", said(outcome));
+    let outs = memory.iter().filter(|it| matches!(it, Memory::Room(_)));
+    let answer = Answer::parse(&outcome.result, outs.count()).unwrap();
+    let (words, _) = answer.argument.as_chunks::<4>();
+    (
+        answer.result,
+        words.iter().map(|it| u32::from_le_bytes(*it)).collect(),
+        answer.written.iter().map(|it| it.to_vec()).collect(),
+    )
+}
+
+pub fn said(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.result).into_owned()
+}
