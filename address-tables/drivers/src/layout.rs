@@ -106,6 +106,10 @@ pub struct Layout {
     pub mmap_offset: Option<Place>,
     /// A fence.
     pub fence: Option<FenceAt>,
+    /// A sync object that a job's end signals.
+    pub sync_out: Option<Place>,
+    /// Which processor executes a job.
+    pub processor: Option<Place>,
     /// Ends of waits.
     pub deadlines: Vec<Place>,
 }
@@ -121,6 +125,8 @@ impl Table {
             buffer_size: None,
             mmap_offset: None,
             fence: None,
+            sync_out: None,
+            processor: None,
             deadlines: Vec::new(),
         };
         if let Some(structure) = self.structure(&ioctl.argument) {
@@ -165,6 +171,8 @@ impl Table {
             Role::NewBuffer => layout.new_buffer = Some(at),
             Role::Size => layout.buffer_size = Some(at),
             Role::MmapOffset => layout.mmap_offset = Some(at),
+            Role::SyncOut => layout.sync_out = Some(at),
+            Role::Processor(_) => layout.processor = Some(at),
             Role::Deadline => layout.deadlines.push(at),
             Role::Fence(fence) => {
                 layout.fence = sibling(structure, base, &fence.flags).map(|flags| FenceAt {
@@ -287,6 +295,8 @@ mod tests {
         let job = layout("lima", "GEM_SUBMIT");
         let bos = &job.pointers[0];
         assert_eq!((bos.element, &bos.buffers), (8, &vec![word(0)]));
+        assert_eq!(job.processor, Some(word(4)));
+        assert_eq!(job.sync_out.map(|it| it.offset), Some(36));
         let wait = layout("lima", "GEM_WAIT");
         assert_eq!(wait.buffers, [word(0)]);
         assert_eq!(wait.deadlines[0].scalar, Scalar::I64);

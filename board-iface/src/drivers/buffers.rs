@@ -189,12 +189,11 @@ impl Buffers {
         }
         self.map(served, files, number)?;
         let memory = self.all.get_mut(&number).and_then(|it| it.memory.as_mut());
-        if let Some(memory) = memory {
-            self.differ
-                .update(&mut memory.shadow, bytes, &mut self.changed);
-            for range in &self.changed {
-                memory.mapped.write(range.start, &bytes[range.clone()]);
-            }
+        let memory = memory.ok_or(Errno::EINVAL)?;
+        self.differ
+            .update(&mut memory.shadow, bytes, &mut self.changed);
+        for range in &self.changed {
+            memory.mapped.write(range.start, &bytes[range.clone()]);
         }
         Ok(())
     }
@@ -229,7 +228,7 @@ impl Buffers {
         })
     }
 
-    /// Maps a buffer's memory, if it is not.
+    /// Maps a buffer's memory, if it has any.
     fn map(&mut self, served: &Served, files: &Files, number: u32) -> Result<(), Refusal> {
         let buffer = self.all.get_mut(&number).ok_or_else(|| missing(number))?;
         if buffer.memory.is_some() {
@@ -241,7 +240,14 @@ impl Buffers {
         };
         let handle = self.handle(files, file, number)?;
         let open = files.get(&file).ok_or(Errno::EBADF)?;
-        let offset = place(served, &**open, handle)?;
+        let offset = match place(served, &**open, handle) {
+            Ok(offset) => offset,
+            // Some have no memory that a program could map.
+            Err(refusal) => {
+                tracing::debug!("buffer {number} is not mapped: {refusal}");
+                return Ok(());
+            }
+        };
         let len = self.len(number)?;
         let counted = self.budget.object(len as u64)?;
         // As a driver makes buffers, and the guest.

@@ -188,6 +188,7 @@ impl<'b> Guest<'b> {
         self.handles(known, &mut call, number)?;
         let new = self.vacant(known, &before)?;
         self.times(known, &mut call)?;
+        self.check_regions(known, &before, &regions)?;
         let ran = self.run(known, &mut call, number)?;
         let Performed { result, fence } = match ran.result {
             Ok(performed) => performed,
@@ -202,11 +203,13 @@ impl<'b> Guest<'b> {
         if let Some(new) = new {
             self.made(known, &call, new, number)?;
         }
-        let ended = self.started(known, given, number, (ran.submitted_ns, fence));
+        let processor = known.layout.processor.map_or(0, |it| it.read(&before));
+        let queue = (number, processor);
+        let ended = self.started(known, given, queue, (ran.submitted_ns, fence));
         Ok(Did {
             answer: answer(known, &call, &before, args, result),
             cpu_ns: ran.cpu_ns,
-            out: self.waited(known, &before, regions)?,
+            out: self.news(known, &before, regions)?,
             ended,
             error: None,
         })
@@ -312,7 +315,7 @@ impl<'b> Guest<'b> {
         &mut self,
         known: &Known,
         given: &Given<'_>,
-        file: u32,
+        queue: (u32, u64),
         (submitted_ns, fence): (u64, Option<Box<dyn Fence>>),
     ) -> Vec<Ended> {
         let Some(event) = given.event.filter(|_| known.ioctl.does == Does::Start) else {
@@ -323,31 +326,52 @@ impl<'b> Guest<'b> {
             submitted_ns,
             fence,
         };
-        self.jobs.add(file, job);
+        self.jobs.add(queue, job);
         let ended = given.finish.then(|| self.jobs.finish(event));
         Vec::from_iter(ended.flatten())
     }
 
+    /// Only a wait has a region, for the whole buffer.
+    fn check_regions(
+        &self,
+        known: &Known,
+        argument: &[u8],
+        regions: &[Region],
+    ) -> Result<(), Refusal> {
+        let wanted = match waited(known, argument) {
+            Some(number) => self.buffers.len(number)?,
+            None => 0,
+        };
+        match regions {
+            [] => Ok(()),
+            [region] if wanted > 0 && !region.dir().is_in() && region.len() == wanted => Ok(()),
+            _ => Err(Refusal::Region { index: 0, wanted }),
+        }
+    }
+
     /// What the guest has not yet of the buffer that it waited for.
-    fn waited(
+    fn news(
         &mut self,
         known: &Known,
         argument: &[u8],
         regions: Vec<Region>,
     ) -> Result<Vec<Output>, Refusal> {
-        let Some(region) = regions.into_iter().next() else {
+        let region = regions.into_iter().next();
+        let Some((region, number)) = region.zip(waited(known, argument)) else {
             return Ok(Vec::new());
         };
-        let buffer = known.layout.buffers.first();
-        let waits = buffer.filter(|_| known.ioctl.does == Does::Wait);
-        let wanted = 0;
-        let place = waits.ok_or(Refusal::Region { index: 0, wanted })?;
-        let number = u32::try_from(place.read(argument)).unwrap_or(0);
         let out = self
             .buffers
             .pull(self.served, &self.files, number, region)?;
         Ok(vec![out])
     }
+}
+
+/// The buffer that a call waits for.
+fn waited(known: &Known, argument: &[u8]) -> Option<u32> {
+    let place = known.layout.buffers.first();
+    let place = place.filter(|_| known.ioctl.does == Does::Wait)?;
+    u32::try_from(place.read(argument)).ok()
 }
 
 /// The memory of a call's pointers, and the regions that are not of it.
@@ -409,7 +433,7 @@ fn returned(known: &Known, call: &Raw<'_>, before: &[u8], args: &Ioctl<'_>) -> V
     let fence = layout.fence.iter().flat_map(|it| [it.flags, it.descriptor]);
     let own = layout.pointers.iter().map(|it| it.at).chain(fence);
     let own = own.chain(layout.buffers.iter().copied());
-    let own = own.chain(layout.new_buffer);
+    let own = own.chain(layout.new_buffer).chain(layout.sync_out);
     for place in own.chain(layout.deadlines.iter().copied()) {
         place.write(&mut after, place.read(before));
     }

@@ -1,5 +1,5 @@
-//! A guest's jobs: each file's are a queue, of which each begins when the one before has
-//! ended. A job lasts from its submission, or from the end of the job before it, to the
+//! A guest's jobs: each file's on one processor are a queue, of which each begins when the
+//! one before has ended. A job lasts from its submission, or from the end of the job before it, to the
 //! time that its fence has.
 
 use super::node::{End, Fence};
@@ -42,7 +42,7 @@ pub struct Job {
     pub fence: Option<Box<dyn Fence>>,
 }
 
-/// A file's jobs, in order.
+/// A file's jobs on one processor, in order.
 #[derive(Debug, Default)]
 struct Queue {
     under_way: VecDeque<Job>,
@@ -123,10 +123,10 @@ fn failed(error: Errno) -> End {
 /// All jobs of a guest's.
 #[derive(Debug)]
 pub struct Jobs {
-    /// By file.
-    queues: BTreeMap<u32, Queue>,
+    /// By file and processor.
+    queues: BTreeMap<(u32, u64), Queue>,
     /// The queue of the job that was waited for last.
-    last: Option<u32>,
+    last: Option<(u32, u64)>,
     /// How long one job is waited for.
     limit: Duration,
 }
@@ -153,7 +153,7 @@ impl Jobs {
         if unasked >= UNASKED_MOST {
             return Err(Refusal::Jobs(unasked));
         }
-        let under_way = |queues: &BTreeMap<u32, Queue>| {
+        let under_way = |queues: &BTreeMap<(u32, u64), Queue>| {
             let lens = queues.values().map(|it| it.under_way.len());
             lens.sum::<usize>()
         };
@@ -173,10 +173,10 @@ impl Jobs {
         }
     }
 
-    /// A job was started on a file.
-    pub fn add(&mut self, file: u32, job: Job) {
+    /// A job was started on a file and one of its processors.
+    pub fn add(&mut self, queue: (u32, u64), job: Job) {
         self.queues
-            .entry(file)
+            .entry(queue)
             .or_default()
             .under_way
             .push_back(job);
@@ -185,8 +185,8 @@ impl Jobs {
     /// Waits for the job that signals this event; `None` if there is none.
     pub fn finish(&mut self, event: u64) -> Option<Ended> {
         let mut queues = self.queues.iter_mut();
-        let (file, queue) = queues.find(|(_, queue)| queue.has(event))?;
-        self.last = Some(*file);
+        let (which, queue) = queues.find(|(_, queue)| queue.has(event))?;
+        self.last = Some(*which);
         let began = Instant::now();
         loop {
             if let Some(ended) = queue.take(event) {
@@ -210,9 +210,9 @@ impl Jobs {
 
     /// A file was closed: nothing is added to its jobs.
     pub fn close(&mut self, file: u32) {
-        self.queues.retain(|it, queue| {
-            *it != file || !queue.under_way.is_empty() || !queue.unasked.is_empty()
-        });
+        let is_over = |queue: &Queue| queue.under_way.is_empty() && queue.unasked.is_empty();
+        self.queues
+            .retain(|(it, _), queue| *it != file || !is_over(queue));
     }
 }
 
@@ -250,9 +250,9 @@ mod tests {
     fn a_job_lasts_from_the_end_of_the_one_before() {
         let mut jobs = jobs();
         for (event, submitted, end) in [(1, 100, 400), (2, 150, 450), (3, 500, 900)] {
-            jobs.add(7, job(event, submitted, Some(end), 0));
+            jobs.add((7, 0), job(event, submitted, Some(end), 0));
         }
-        jobs.add(8, job(4, 100, Some(700), -5));
+        jobs.add((7, 1), job(4, 100, Some(700), -5));
         let second = jobs.finish(2).unwrap();
         assert_eq!((second.duration_ns, second.ending), (50, Ending::Done));
         let behind: Vec<_> = std::iter::from_fn(|| jobs.ended_behind()).collect();
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_job_that_does_not_end_fails_and_those_behind_it_at_once() {
         let mut jobs = jobs();
-        (1..=20).for_each(|event| jobs.add(7, job(event, 0, None, 0)));
+        (1..=20).for_each(|event| jobs.add((7, 0), job(event, 0, None, 0)));
         let began = Instant::now();
         let late = Ending::Failed(-(Errno::ETIMEDOUT as i32));
         for event in 1..=20 {
@@ -281,11 +281,11 @@ mod tests {
         let mut jobs = jobs();
         for event in 1..=MOST as u64 {
             jobs.check(event).unwrap();
-            jobs.add(7, job(event, 0, Some(event), 0));
+            jobs.add((7, 0), job(event, 0, Some(event), 0));
         }
         assert!(matches!(jobs.check(5), Err(Refusal::Event(5))));
         jobs.check(1000).unwrap();
-        assert!(jobs.queues[&7].under_way.is_empty(), "they have ended");
+        assert!(jobs.queues[&(7, 0)].under_way.is_empty(), "they have ended");
         assert!(matches!(jobs.check(5), Err(Refusal::Event(5))));
         assert!(jobs.finish(5).is_some());
         jobs.check(5).unwrap();

@@ -88,7 +88,7 @@ pub enum DriversError {
     },
     /// Nothing says when its jobs end.
     #[error(
-        "jobs of the driver {driver} of {} end with sync objects, which gil does not follow yet",
+        "the table of the driver {driver} of {} does not say how its jobs tell that they ended",
         .path.display()
     )]
     Jobs {

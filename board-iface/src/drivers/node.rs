@@ -136,7 +136,7 @@ pub struct Length {
 
 impl<'l> Raw<'l> {
     /// A call with this argument, which ends in zeros where it is shorter than the
-    /// driver's, and the memory of each pointer.
+    /// driver's, and the memory of each pointer; no memory stands for NULL.
     ///
     /// # Errors
     /// [`Length`].
@@ -151,7 +151,8 @@ impl<'l> Raw<'l> {
         for (pointer, at) in layout.pointers.iter().enumerate() {
             let given = memory.get(pointer).map_or(0, Vec::len);
             let wanted = at.len(&whole).unwrap_or(usize::MAX);
-            if given != wanted {
+            // A program that points nowhere gets the driver's answer to that.
+            if given != wanted && given != 0 {
                 return Err(Length {
                     pointer,
                     given,
@@ -205,15 +206,15 @@ impl<'l> Raw<'l> {
         (&mut self.argument, memory.collect())
     }
 
-    /// Asks for a fence; whether the argument has a field for one.
+    /// Asks for a fence; whether the argument has a field for one, or for a sync object,
+    /// which is the file's own.
     pub fn ask_for_fence(&mut self) -> bool {
-        let Some(fence) = self.layout.fence else {
-            return false;
-        };
-        let flags = fence.flags.read(&self.argument) | fence.signals;
-        fence.flags.write(&mut self.argument, flags);
-        fence.descriptor.write(&mut self.argument, u64::MAX);
-        self.wants_fence = true;
-        true
+        if let Some(fence) = self.layout.fence {
+            let flags = fence.flags.read(&self.argument) | fence.signals;
+            fence.flags.write(&mut self.argument, flags);
+            fence.descriptor.write(&mut self.argument, u64::MAX);
+        }
+        self.wants_fence = self.layout.fence.is_some() || self.layout.sync_out.is_some();
+        self.wants_fence
     }
 }

@@ -7,10 +7,12 @@
 
 use super::node::{End, Fence, Mapped, Node, Open, Performed, Raw, Version};
 use gil_drivers::Access;
+use gil_drivers::layout::Layout;
 use gil_wire::identity::{DeviceIdentity, PciAddress};
 use memmap2::{MmapOptions, MmapRaw};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::cell::OnceCell;
 use std::ffi::{OsStr, c_int, c_ulong, c_void};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -57,6 +59,25 @@ struct PrimeHandle {
     flags: u32,
     fd: i32,
 }
+
+/// `struct drm_syncobj_create`.
+#[repr(C)]
+struct SyncCreate {
+    handle: u32,
+    flags: u32,
+}
+
+/// `struct drm_syncobj_handle`.
+#[repr(C)]
+struct SyncHandle {
+    handle: u32,
+    flags: u32,
+    fd: i32,
+    pad: u32,
+}
+
+/// `DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE`.
+const AS_SYNC_FILE: u32 = 1;
 
 /// `struct sync_fence_info`.
 #[repr(C)]
@@ -228,7 +249,7 @@ impl Node for RenderNode {
 
     fn open(&self) -> Result<Box<dyn Open>, Errno> {
         let file = open(&self.path).map_err(|error| errno(&error))?;
-        Ok(Box::new(RenderFile(file)))
+        Ok(Box::new(RenderFile::of(file)))
     }
 }
 
@@ -237,9 +258,53 @@ fn errno(error: &io::Error) -> Errno {
 }
 
 /// An open file of a render node's.
-struct RenderFile(File);
+struct RenderFile {
+    file: File,
+    /// Its sync object, which has the fence of the job that was started last.
+    sync: OnceCell<u32>,
+}
 
 impl RenderFile {
+    fn of(file: File) -> Self {
+        let sync = OnceCell::new();
+        Self { file, sync }
+    }
+
+    /// The file's sync object.
+    fn sync(&self) -> Result<u32, Errno> {
+        if let Some(handle) = self.sync.get() {
+            return Ok(*handle);
+        }
+        let mut create = SyncCreate {
+            handle: 0,
+            flags: 0,
+        };
+        // SAFETY: the structure of DRM_IOCTL_SYNCOBJ_CREATE.
+        unsafe { control(self.file.as_fd(), Access::Both, (DRM, 0xbf), &mut create)? };
+        Ok(*self.sync.get_or_init(|| create.handle))
+    }
+
+    /// The fence that the sync object has.
+    fn fence_of(&self, handle: u32) -> Result<OwnedFd, Errno> {
+        let mut export = SyncHandle {
+            handle,
+            flags: AS_SYNC_FILE,
+            fd: -1,
+            pad: 0,
+        };
+        // SAFETY: the structure of DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD.
+        unsafe { control(self.file.as_fd(), Access::Both, (DRM, 0xc1), &mut export)? };
+        Self::owned(export.fd)
+    }
+
+    /// The fence of a job that was just started by a call with this argument.
+    fn fence(&self, layout: &Layout, argument: &[u8]) -> Result<OwnedFd, Errno> {
+        match layout.fence {
+            Some(fence) => Self::owned(fence.descriptor.read(argument) as RawFd),
+            None => self.fence_of(self.sync()?),
+        }
+    }
+
     /// The file of a sync object or a buffer that the kernel has just made.
     fn owned(fd: RawFd) -> Result<OwnedFd, Errno> {
         match fd {
@@ -255,7 +320,13 @@ impl Open for RenderFile {
         let (layout, wants_fence) = (call.layout(), call.wants_fence());
         let number = COMMAND_BASE + call.number();
         let request = request(call.access(), DRM, number, layout.size);
+        let sync = layout
+            .sync_out
+            .filter(|_| wants_fence && layout.fence.is_none());
         let (argument, memory) = call.parts_mut();
+        if let Some(sync) = sync {
+            sync.write(argument, self.sync()?.into());
+        }
         for (pointer, memory) in layout.pointers.iter().zip(memory) {
             let address = match memory.is_empty() {
                 true => 0,
@@ -265,15 +336,16 @@ impl Open for RenderFile {
         }
         // SAFETY: the argument has the size that its number says; `Raw` saw that the memory
         // of each pointer is what the argument says.
-        let result = unsafe { ioctl(self.0.as_fd(), request, argument.as_mut_ptr().cast()) };
+        let result = unsafe { ioctl(self.file.as_fd(), request, argument.as_mut_ptr().cast()) };
         // Addresses of this process are nobody's business.
         for pointer in &layout.pointers {
             pointer.at.write(argument, 0);
         }
         let result = result?;
-        let descriptor = layout.fence.filter(|_| wants_fence);
-        let descriptor = descriptor.map(|it| it.descriptor.read(argument) as RawFd);
-        let fence = descriptor.map(Self::owned).transpose()?;
+        let fence = match wants_fence {
+            true => Some(self.fence(layout, argument)?),
+            false => None,
+        };
         Ok(Performed {
             result,
             fence: fence.map(|file| Box::new(SyncFile(file)) as Box<dyn Fence>),
@@ -282,7 +354,7 @@ impl Open for RenderFile {
 
     fn map(&self, offset: u64, len: usize) -> Result<Box<dyn Mapped>, Errno> {
         let mut options = MmapOptions::new();
-        let mapped = options.offset(offset).len(len).map_raw(&self.0);
+        let mapped = options.offset(offset).len(len).map_raw(&self.file);
         Ok(Box::new(Mapping(mapped.map_err(|error| errno(&error))?)))
     }
 
@@ -291,7 +363,7 @@ impl Open for RenderFile {
         let fd = -1;
         let mut prime = PrimeHandle { handle, flags, fd };
         // SAFETY: the structure of DRM_IOCTL_PRIME_HANDLE_TO_FD.
-        unsafe { control(self.0.as_fd(), Access::Both, (DRM, 0x2d), &mut prime)? };
+        unsafe { control(self.file.as_fd(), Access::Both, (DRM, 0x2d), &mut prime)? };
         Self::owned(prime.fd)
     }
 
@@ -302,14 +374,14 @@ impl Open for RenderFile {
             fd: buffer.as_raw_fd(),
         };
         // SAFETY: the structure of DRM_IOCTL_PRIME_FD_TO_HANDLE.
-        unsafe { control(self.0.as_fd(), Access::Both, (DRM, 0x2e), &mut prime)? };
+        unsafe { control(self.file.as_fd(), Access::Both, (DRM, 0x2e), &mut prime)? };
         Ok(prime.handle)
     }
 
     fn close(&self, handle: u32) -> Result<(), Errno> {
         let mut close = GemClose { handle, pad: 0 };
         // SAFETY: the structure of DRM_IOCTL_GEM_CLOSE.
-        unsafe { control(self.0.as_fd(), Access::Write, (DRM, 0x09), &mut close) }
+        unsafe { control(self.file.as_fd(), Access::Write, (DRM, 0x09), &mut close) }
     }
 }
 
@@ -402,6 +474,8 @@ mod tests {
         }
         assert_eq!(request(Access::Write, DRM, 9, 8), 0x4008_6409);
         assert_eq!(request(Access::Both, DRM, 0x2d, 12), 0xc00c_642d);
+        assert_eq!(request(Access::Both, DRM, 0xbf, 8), 0xc008_64bf);
+        assert_eq!(request(Access::Both, DRM, 0xc1, 16), 0xc010_64c1);
         assert_eq!(request(Access::Both, SYNC, 4, 56), 0xc038_3e04);
         assert_eq!(request(Access::Read, DRM, 0x45, 8), 0x8008_6445);
     }
@@ -433,7 +507,7 @@ mod tests {
     fn memory_is_read_and_written_as_far_as_it_is_there() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
-        let mut mapped = RenderFile(file).map(0, 4096).unwrap();
+        let mut mapped = RenderFile::of(file).map(0, 4096).unwrap();
         mapped.write(4094, b"abc");
         mapped.write(5000, b"abc");
         let mut bytes = vec![9; 4097];

@@ -46,7 +46,8 @@ impl Served {
         }
         let calls: BTreeMap<_, _> = table.ioctls().filter_map(|it| known(&table, it)).collect();
         let mut starts = calls.values().filter(|it| it.ioctl.does == Does::Start);
-        if !starts.all(|it| it.layout.fence.is_some()) {
+        let says_its_end = |it: &Layout| it.fence.is_some() || it.sync_out.is_some();
+        if !starts.all(|it| says_its_end(&it.layout)) {
             let driver = table.driver;
             return Err(DriversError::Jobs { driver, path });
         }
