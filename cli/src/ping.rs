@@ -43,7 +43,7 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Why this board is not asked for the null call, which is one of OpenCL's.
+/// Why this board is not asked for the null call, which belongs to one API.
 fn why_no_null_call(devices: &[DeviceInfo]) -> Option<String> {
     if devices.iter().any(|device| device.api == REPLAY) {
         return Some("a recording answers its own run only".into());

@@ -14,7 +14,7 @@ pub enum Platforms {
     Board,
     /// From packages too, as on a Debian machine.
     Packages,
-    /// OpenCL's from the board alone, EGL's from packages, which draw by the kernel's
+    /// Computing's from the board alone, drawing's from packages, which draw by the kernel's
     /// driver of a GPU.
     Driver,
 }
