@@ -3,15 +3,19 @@
 
 mod common;
 
+use common::Client;
+use common::agent::Agent;
 use common::ioctls::{Data, PAGE, Program};
+use gil_board::board::{Call, Ended, Outcome, Output, Session};
 use gil_board::drivers::node::Node;
 use gil_board::drivers::render::RenderNode;
 use gil_board::drivers::{DriversBoard, LIMIT};
-use gil_board::region::Budget;
+use gil_board::region::{Budget, Region};
+use gil_wire::api::Described;
 use gil_wire::driver::{CHANGED, CLOSE, FREE, Memory};
 use gil_wire::ending::Ending;
 use gil_wire::generated::virtio_gpu::*;
-use gil_wire::message::CallStatus;
+use gil_wire::message::{CallStatus, Direction};
 use std::path::Path;
 
 const NODE: &str = "/dev/dri/renderD128";
@@ -36,7 +40,65 @@ fn node() -> Option<DriversBoard> {
 fn the_kernels_driver_executes_what_a_guest_calls() {
     let Some(board) = node() else { return };
     let budget = Budget::new(1 << 20);
-    let mut program = Program::of(&board, &budget);
+    works(Program::of(&board, &budget));
+}
+
+#[test]
+fn so_it_does_in_a_confined_process() {
+    if node().is_none() {
+        return;
+    }
+    let agent = Agent::start(&[]).unwrap();
+    assert!(agent.says("virtio_gpu driver").contains("are confined"));
+    let budget = Budget::new(1 << 20);
+    works(Program {
+        session: Box::new(Agents(Client::open(&agent.address))),
+        budget: &budget,
+        finish: false,
+    });
+}
+
+/// A session of an agent's.
+struct Agents(Client);
+
+impl Session for Agents {
+    fn apis(&self) -> Vec<Described> {
+        Vec::new()
+    }
+
+    fn call(&mut self, call: Call<'_>) -> Outcome {
+        let Self(client) = self;
+        let (head, budget) = (call.head, call.budget);
+        (client.finish, client.event) = (head.finish, head.event);
+        let ins = call.regions.iter().filter(|region| region.dir().is_in());
+        let ins: Vec<&[u8]> = ins.map(Region::bytes).collect();
+        let mut outcome = Outcome::refused("");
+        outcome.status = CallStatus::Ran;
+        if !head.answer {
+            client.start(head.op, false, head.args, &head.regions, &ins);
+            return outcome;
+        }
+        let done = client.call(head.op, head.args, &head.regions, &ins);
+        let out = |bytes: Vec<u8>| match bytes.is_empty() {
+            true => Output::None,
+            false => Output::whole(Region::holding(Direction::Out, bytes, budget)),
+        };
+        outcome.out = done.out.into_iter().map(out).collect();
+        (outcome.status, outcome.result) = (done.status, done.result);
+        outcome
+    }
+
+    fn finish(&mut self, event: u64, _: &Budget) -> Option<Ended> {
+        let (report, ..) = self.0.ended(event);
+        Some(Ended {
+            duration_ns: report.duration_ns,
+            ..Ended::bare(event, report.ending)
+        })
+    }
+}
+
+/// Buffers, transfers and jobs.
+fn works(mut program: Program<'_>) {
     let opened = program.open(1);
     assert_eq!((opened.result, opened.version[0]), (0, 0));
     let room = [Memory::Room(4)];
