@@ -42,6 +42,8 @@ use std::time::Duration;
 const VARIABLE: &str = "GIL_BOARD_RENDER_NODES";
 /// Where render nodes are.
 const FOLDER: &str = "/dev/dri";
+/// The minor numbers of render nodes (Linux, `drivers/gpu/drm/drm_drv.c`).
+const MINORS: std::ops::Range<u32> = 128..192;
 /// How long a session waits for a job, at most.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
@@ -113,16 +115,11 @@ impl From<DriversError> for BoardError {
     }
 }
 
-/// The render nodes of this machine.
+/// The render nodes of this machine, by the minor numbers that the kernel gives them: a
+/// confined process may open them, and not list their folder.
 fn nodes() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
-    let is_render = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with("renderD")
-    };
-    let mut nodes: Vec<_> = entries.map(|it| it.path()).filter(is_render).collect();
-    nodes.sort();
-    nodes
+    let path = |minor| PathBuf::from(format!("{FOLDER}/renderD{minor}"));
+    MINORS.map(path).filter(|path| path.exists()).collect()
 }
 
 /// The nodes of these whose driver has a table: the first of each driver.
