@@ -42,7 +42,7 @@ use std::time::Duration;
 const VARIABLE: &str = "GIL_BOARD_RENDER_NODES";
 /// Where render nodes are.
 const FOLDER: &str = "/dev/dri";
-/// Their minor numbers, by which they are called.
+/// The minor numbers of render nodes (Linux, `drivers/gpu/drm/drm_drv.c`).
 const MINORS: std::ops::Range<u32> = 128..192;
 /// How long a session waits for a job, at most.
 pub const LIMIT: Duration = Duration::from_secs(30);
@@ -115,11 +115,11 @@ impl From<DriversError> for BoardError {
     }
 }
 
-/// The render nodes that a machine may have: a confined process does not see the folder.
+/// The render nodes of this machine, by the minor numbers that the kernel gives them: a
+/// confined process may open them, and not list their folder.
 fn nodes() -> Vec<PathBuf> {
-    MINORS
-        .map(|minor| PathBuf::from(format!("{FOLDER}/renderD{minor}")))
-        .collect()
+    let path = |minor| PathBuf::from(format!("{FOLDER}/renderD{minor}"));
+    MINORS.map(path).filter(|path| path.exists()).collect()
 }
 
 /// The nodes of these whose driver has a table: the first of each driver.
