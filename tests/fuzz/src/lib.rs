@@ -8,10 +8,12 @@
 //! | [`host`] | the guest's mailboxes, the board's answers, checkpoints |
 //! | [`board`] | a host's requests, calls' arguments, kernels' sources |
 //! | [`detect`] | kernels and ELF files |
+//! | [`drivers`] | calls of kernel drivers |
 
 pub mod board;
 pub mod detect;
 pub mod double;
+pub mod drivers;
 pub mod file;
 pub mod host;
 mod input;
@@ -26,12 +28,14 @@ pub use input::Input;
 pub type Body = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 20] = [
+pub const TARGETS: [(&str, Body); 22] = [
     ("arguments", wire::arguments),
     ("btf", detect::btf),
     ("checkpoint", host::checkpoint),
     ("dispatch", board::dispatch),
     ("doorbell", host::doorbell),
+    ("driver_decode", drivers::decode),
+    ("driver_ioctls", drivers::ioctls),
     ("elf", detect::elf),
     ("envelopes", wire::envelopes),
     ("frames", wire::frames),
