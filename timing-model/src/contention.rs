@@ -37,6 +37,9 @@ impl Contention {
     }
 }
 
+/// It is never what differs from itself.
+impl Eq for Contention {}
+
 impl Default for Contention {
     fn default() -> Self {
         Self::NONE
