@@ -51,7 +51,7 @@ pub struct Contended {
     pub at_once: Duration,
 }
 
-/// Measures the contention of a board's first OpenCL device; `say` hears of the
+/// Measures the contention of a board's first device; `say` hears of the
 /// progress. An agent of this run's own has its files in `folder`.
 ///
 /// # Errors
