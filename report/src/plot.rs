@@ -26,6 +26,8 @@ const WIDTH: u32 = 900;
 const TITLE: u32 = 40;
 /// Of a processor's part.
 const PART: u32 = 150;
+/// Less is no axis.
+const SHORTEST_MS: f64 = 1e-3;
 const COLOUR: RGBColor = RGBColor(60, 110, 180);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -44,8 +46,8 @@ impl Jobs {
     }
 
     fn draw_all(&self, path: &Path) -> Drawn {
-        let count = u32::try_from(self.processors.len())?;
-        let size = (WIDTH, TITLE + PART * count);
+        let height = u64::from(PART) * self.processors.len() as u64 + u64::from(TITLE);
+        let size = (WIDTH, u32::try_from(height)?);
         let area = SVGBackend::new(path, size).into_drawing_area();
         area.fill(&WHITE)?;
         let title = "Utilisation of processors over simulated time";
@@ -60,7 +62,7 @@ impl Jobs {
 
     fn draw_one(&self, processor: &Processor, part: &Area<'_>) -> Drawn {
         let ms = |ns: u64| ns as f64 / 1e6;
-        let until_ms = ms(self.span_ns()).max(1e-6);
+        let until_ms = ms(self.span_ns()).max(SHORTEST_MS);
         let share = crate::table::percent(processor.execution_ns, self.span_ns());
         let caption = format!("{}: {share}", self.title(processor));
         let mut chart = ChartBuilder::on(part)
@@ -77,14 +79,16 @@ impl Jobs {
             .y_label_formatter(&|value| format!("{value} %"))
             .light_line_style(WHITE)
             .draw()?;
-        let slots = (0u64..).zip(&processor.busy_ns);
-        let bars = slots.filter(|(_, busy_ns)| **busy_ns > 0);
-        chart.draw_series(bars.map(|(slot, busy_ns)| {
-            let from = ms(slot * self.slot_ns);
+        let slot_ms = ms(self.slot_ns);
+        let bars = (0u32..).zip(&processor.busy_ns).map(|(slot, busy_ns)| {
+            let from = f64::from(slot) * slot_ms;
             // The last slot is over with the last job.
-            let until = ms((slot + 1) * self.slot_ns).min(until_ms);
-            let length_ms = (until - from).max(1e-9);
-            let percent = (ms(*busy_ns) * 100.0 / length_ms).min(100.0);
+            let until = (from + slot_ms).min(until_ms);
+            (from, until, ms(*busy_ns))
+        });
+        let bars = bars.filter(|(from, until, busy_ms)| from < until && *busy_ms > 0.0);
+        chart.draw_series(bars.map(|(from, until, busy_ms)| {
+            let percent = (busy_ms * 100.0 / (until - from)).min(100.0);
             Rectangle::new([(from, 0.0), (until, percent)], COLOUR.filled())
         }))?;
         Ok(())
@@ -130,15 +134,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_no_time_are_drawn_too() {
+    fn nothing_and_any_time_are_drawn_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("jobs.svg");
         Jobs::default().draw(&path).unwrap();
-        let at_once = Jobs {
-            end_ns: 500,
-            ..jobs()
-        };
-        at_once.draw(&path).unwrap();
+        for end_ns in [0, 500, 501, 1500, u64::MAX] {
+            for slot_ns in [0, 1, u64::MAX] {
+                let odd = Jobs {
+                    end_ns,
+                    slot_ns,
+                    ..jobs()
+                };
+                odd.draw(&path).unwrap();
+            }
+        }
         let nowhere = jobs().draw(Path::new("/none/jobs.svg")).unwrap_err();
         assert!(nowhere.to_string().contains("cannot be drawn"), "{nowhere}");
     }
