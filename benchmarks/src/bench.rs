@@ -5,7 +5,7 @@ use crate::args::{BenchArgs, Name};
 use crate::board::{Board, Way};
 use crate::error::BenchError;
 use crate::line::Measured;
-use crate::program::{NullCall, Program};
+use crate::program::{NullCall, Program, Worker};
 use crate::socket::Kind;
 use gil_board::cli::Confining;
 use gil_board_client::{agent, key};
@@ -50,6 +50,12 @@ pub trait Api: Sync {
     /// # Errors
     /// [`BenchError`], also where the board has no such device.
     fn program_with_queue(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError>;
+
+    /// A program that keeps processors of the first device at work.
+    ///
+    /// # Errors
+    /// As [`program_with_queue`](Api::program_with_queue).
+    fn worker(&self, board: &Board) -> Result<Box<dyn Worker + Send>, BenchError>;
 
     /// Whether its programs for guests are here: this is gil's repository.
     fn has_examples(&self) -> bool;

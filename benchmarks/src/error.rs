@@ -43,6 +43,9 @@ pub enum BenchError {
         /// A package that has one.
         package: &'static str,
     },
+    /// A device on which nothing can be at work at once.
+    #[error("{0} has one processor, so no jobs contend there: measure on another board")]
+    OneProcessor(String),
     /// A call did not do.
     #[error("{op} was answered with {what}{warnings}")]
     Call {

@@ -12,6 +12,7 @@ mod busy;
 mod c_program;
 mod call;
 mod cipher;
+mod contention;
 mod delay;
 mod diff;
 mod error;
@@ -40,6 +41,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 pub use args::{BenchArgs, Name};
+pub use contention::{Contended, ContentionArgs, contention};
 pub use error::BenchError;
 pub use program::NullCall;
 

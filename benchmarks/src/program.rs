@@ -73,6 +73,31 @@ pub trait Program {
     fn finish(&mut self) -> Result<Took, BenchError>;
 }
 
+/// A program whose jobs each keep one processor of its device at work.
+pub trait Worker {
+    /// The device.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    fn device(&mut self) -> Result<Device, BenchError>;
+
+    /// Has the device execute so many jobs, one behind the other; what they take on it
+    /// together.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    fn work(&mut self, jobs: u32) -> Result<Duration, BenchError>;
+}
+
+/// A device that works.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// As its driver calls it.
+    pub name: String,
+    /// How many processors it has.
+    pub processors: u32,
+}
+
 /// Guest nanoseconds from one call's end to the next call.
 const BETWEEN: u64 = 1000;
 
@@ -204,6 +229,11 @@ impl Caller {
         let texts = texts.unwrap_or_else(PoisonError::into_inner);
         let warnings = texts.iter().map(|text| format!("; {text}")).collect();
         BenchError::Call { op, what, warnings }
+    }
+
+    /// Device time of all operations so far, as the board measured it.
+    pub fn device_time(&self) -> Duration {
+        Duration::from_nanos(self.driver.host.counters().gpu_ns)
     }
 
     /// The number of a new object.

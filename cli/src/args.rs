@@ -9,9 +9,10 @@ mod simulator;
 
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
-use gil_benchmarks::BenchArgs;
+use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
+use gil_board_client::profile::{Profile, ProfileError};
 use gil_detect::watch::Spec;
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
@@ -23,7 +24,7 @@ use gil_guest_image::platforms::Platforms;
 use gil_host::config::WATCH_LIMIT;
 use gil_run_support::cache::contents;
 use gil_wire::address::Address;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use display::{DisplayOptions, Size};
@@ -70,6 +71,9 @@ pub enum Command {
     Image(ImageArgs),
     /// Measure what the bridge costs, each figure with its baseline.
     Bench(BenchArgs),
+    /// Measure a board, for its profile: what a run corrects the board's times by.
+    #[command(subcommand)]
+    Calibrate(CalibrateCommand),
     /// Make a kernel and an initramfs of Debian packages and a network, for a
     /// machine in QEMU that is no guest of gil's: a board to try things on.
     Machine(MachineArgs),
@@ -157,6 +161,9 @@ pub struct RunArgs {
     /// exchanged. With an API in front it is that of the API's board.
     #[arg(long = "key", value_name = "[API=]FILE")]
     pub keys: Vec<KeyFor>,
+    /// Correct the board's times by its profile, which `gil calibrate` measured.
+    #[arg(long, value_name = "FILE", value_parser = profile)]
+    pub board_profile: Option<Profile>,
     /// How far the agent that is started confines sessions.
     #[command(flatten)]
     pub confining: gil_board::cli::Confining,
@@ -353,11 +360,36 @@ impl RunArgs {
         Boards::of(&self.boards, &self.keys)
     }
 
+    /// The contention factor of the board's profile.
+    pub fn contention(&self) -> Option<f64> {
+        self.board_profile.as_ref().and_then(Profile::factor)
+    }
+
     /// How long the board may take to answer what runs nothing.
     pub fn first_contact(&self) -> Duration {
         let board = self.board_timeout.unwrap_or(agent::FIRST_CONTACT);
         self.timeout.map_or(board, |timeout| board.min(timeout))
     }
+}
+
+/// What `gil calibrate` measures.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CalibrateCommand {
+    /// How much longer a job takes while all processors of the board's device are at work
+    /// than alone.
+    Contention(CalibrateContentionArgs),
+}
+
+/// Arguments of `gil calibrate contention`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateContentionArgs {
+    /// On what.
+    #[command(flatten)]
+    pub measured: ContentionArgs,
+    /// Write the board's profile, for `gil run --board-profile`; one that is there is
+    /// brought up to date.
+    #[arg(long, value_name = "PROFILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `gil sysroot`.
@@ -521,6 +553,10 @@ pub enum CacheCommand {
 pub struct ReportArgs {
     /// A file that `gil run --json` wrote.
     pub file: PathBuf,
+    /// Draw the utilisation of a GPU's processors over simulated time, as SVG: of a run
+    /// with `--driver`.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Arguments of `gil kernel`.
@@ -580,6 +616,10 @@ fn is_package(text: &str) -> bool {
 
 fn driver(name: &str) -> Result<String, TableError> {
     gil_drivers::table(name).map(|table| table.driver)
+}
+
+fn profile(path: &str) -> Result<Profile, ProfileError> {
+    Profile::read(Path::new(path))
 }
 
 fn cpu(text: &str) -> Result<String, String> {

@@ -4,6 +4,7 @@
 mod args;
 mod bench_command;
 mod cache_command;
+mod calibrate_command;
 mod devices;
 mod doctor;
 mod generate;
@@ -32,7 +33,7 @@ mod sysroot;
 mod terminal;
 mod watch;
 
-use args::{Cli, Command, KeyCommand};
+use args::{CalibrateCommand, Cli, Command, KeyCommand};
 use clap::Parser;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -55,6 +56,9 @@ fn main() -> ExitCode {
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
+        Command::Calibrate(CalibrateCommand::Contention(args)) => {
+            exit_with(calibrate_command::contention(&args))
+        }
         Command::Bench(args) => exit_with(bench_command::run(&args)),
         Command::Image(args) => exit_with(image_command::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),

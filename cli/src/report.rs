@@ -3,7 +3,7 @@
 use crate::args::{ReportArgs, RunArgs};
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
-use gil_report::{Document, Exit, ReportError, SeenRun};
+use gil_report::{Document, Exit, PlotError, ReportError, SeenRun};
 use gil_wire::words::Words;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -85,12 +85,28 @@ fn write_json(path: &Path, document: &Document) -> Result<(), OutputError> {
     Output::of("--json", path).write(&text)
 }
 
+/// Why a report is not shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// The report.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// Its picture.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+}
+
 /// `gil report`.
 ///
 /// # Errors
-/// [`ReportError`] if the file holds no report.
-pub fn print(args: &ReportArgs) -> Result<(), ReportError> {
+/// [`ShowError`] if the file holds no report, or not what is to be drawn.
+pub fn print(args: &ReportArgs) -> Result<(), ShowError> {
     let document = Document::read(&args.file)?;
+    if let Some(picture) = &args.plot {
+        let jobs = document.report.as_ref().and_then(|it| it.jobs.as_ref());
+        let jobs = jobs.ok_or_else(|| PlotError::NoJobs(args.file.clone()))?;
+        jobs.draw(picture)?;
+    }
     let mut text = format!("{}\n", Words::from(document.argv.join(" ")));
     text += &harmless(&document.table());
     let _ = write!(text, "exit code {}", document.exit.code);
@@ -100,6 +116,6 @@ pub fn print(args: &ReportArgs) -> Result<(), ReportError> {
     match writeln!(io::stdout(), "{text}") {
         // A closed pipe is the reader's wish.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(ReportError::Unwritten),
+        written => Ok(written.map_err(ReportError::Unwritten)?),
     }
 }

@@ -24,6 +24,7 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "-i", "--stdin", "/dev/null", "x"], 125),
         (&["run", "--env-file", "no-such-file", "x"], 125),
         (&["run", "--board-timeout", "0", "x"], 125),
+        (&["run", "--board-profile", "no-such-file", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
         (
             &["run", "--driver", "virtio_gpu", "--screen", "x.png", "x"],
@@ -807,6 +808,66 @@ fn a_report_is_printed_from_its_json() {
         1,
         &["no report of gil"],
     );
+}
+
+/// A report of jobs on a GPU's processors.
+const JOBS: &str = r#"{
+    "argv": ["kmscube"],
+    "exit": { "code": 0, "origin": "program" },
+    "run": { "simulation_ns": 1 },
+    "version": 1, "gil": "0", "simulator": "QEMU",
+    "program": { "started": true, "ended": true },
+    "simulated": { "boot_ns": 0, "program_ns": 4000, "gpu_ns": 3000, "board_cpu_ns": 0,
+                   "wait_ns": 0, "excess_ns": 0 },
+    "wall": { "total_ns": 1, "since_load_ns": 1, "boot_ns": 0, "simulator_ns": 1,
+              "bridge_ns": 0, "board_ns": 0, "unaccounted_ns": 0 },
+    "totals": { "calls": 0, "posts": 0, "doorbells": 0, "bytes_to_board": 0,
+                "bytes_from_board": 0, "late_deliveries": 0, "latest_delivery_ns": 0 },
+    "entries": [],
+    "board": {},
+    "jobs": {
+        "contention": 2.1, "begin_ns": 1000, "end_ns": 5000, "slot_ns": 1024,
+        "processors": [{
+            "driver": "lima", "device": 1, "name": "pixel", "engine": 9, "jobs": 2,
+            "execution_ns": 3000, "waiting_ns": 500, "response_ns": 3500,
+            "longest_response_ns": 2000, "busy_ns": [1024, 0, 1024, 952]
+        }]
+    }
+}"#;
+
+#[test]
+fn a_report_shows_and_draws_processors_if_there_are_any() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("r.json"), JOBS).unwrap();
+    let text = succeeds(&mut bench.gil(&["report", "r.json", "--plot", "r.svg"]));
+    assert!(
+        text.contains("lima, pixel") && text.contains("75.0 %"),
+        "{text}"
+    );
+    let svg = std::fs::read_to_string(bench.path("r.svg")).unwrap();
+    assert!(svg.contains("lima, pixel: 75.0 %"), "{svg}");
+    let _ = bench
+        .gil(&["run", "--json", "none.json", "./no-such-program"])
+        .output()
+        .unwrap();
+    let args = ["report", "none.json", "--plot", "none.svg"];
+    bench.refuses(
+        &mut bench.gil(&args),
+        1,
+        &["none.json has no jobs", "--driver"],
+    );
+}
+
+#[test]
+fn a_profile_that_is_none_is_not_replaced() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("Cargo.toml"), "[package]\n").unwrap();
+    let args = ["calibrate", "contention", "--out", "Cargo.toml"];
+    let words = [
+        "Cargo.toml is no board's profile",
+        "unknown field `package`",
+    ];
+    bench.refuses(&mut bench.gil(&args), 1, &words);
 }
 
 #[test]

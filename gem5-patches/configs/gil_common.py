@@ -109,6 +109,12 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
     bridge.add_argument(
         "--finish", choices=("program", "frame", "call"), default="program"
     )
+    bridge.add_argument(
+        "--contention",
+        default="",
+        metavar="FACTOR",
+        help="of a GPU's processors, as 'gil calibrate' measures it",
+    )
     bridge.add_argument("--board-timeout", type=float, default=0.0)
     bridge.add_argument(
         "--record", default="", metavar="FILE", help="record all calls"
@@ -148,6 +154,8 @@ def bridge_for(args) -> GilBridge:
     packed = {"trace_compress": True} if args.compress else {}
     # And of when the board waits.
     waits = {} if args.finish == "program" else {"finish_mode": args.finish}
+    # And of processors that slow each other down.
+    slowed = {"contention": args.contention} if args.contention else {}
     # And of channels.
     names = ("channel_files", "channel_input")
     channels = {name: getattr(args, name) for name in names}
@@ -161,6 +169,7 @@ def bridge_for(args) -> GilBridge:
         trace=args.record,
         **packed,
         **waits,
+        **slowed,
         report=args.report,
         monitor=args.monitor,
         **channels,

@@ -55,6 +55,12 @@ class GilBridge(SimObject):
         "empty), where the program waits; 'frame', also at the end of each "
         "frame, and the program with it; 'call', after each call",
     )
+    contention = Param.String(
+        "",
+        "How many times as long a job lasts on one processor of a GPU while "
+        "another is at work: a number from 1 on, which 'gil calibrate' "
+        "measures. Empty: 1",
+    )
     board_timeout = Param.Float(
         0.0,
         "Longest wall time of one call, in seconds; then the board counts as "

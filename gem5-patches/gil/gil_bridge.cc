@@ -79,6 +79,7 @@ GilBridge::configuration() const
     all += setting(*this, "key", p.key);
     all += setting(*this, "time", p.time_mode);
     all += setting(*this, "finish", p.finish_mode);
+    all += setting(*this, "contention", p.contention);
     all += setting(*this, "trace", inOutputFolder(p.trace));
     if (p.trace_compress)
         all += "trace-compress=on,";

@@ -79,7 +79,7 @@ uint32_t gil_host_abi_version(void);
 /*
  * Sets up the host interface. config is "key=value,key=value" with the keys
  * board, monitor, channel-files, channel-input, ram, ram-base, trace, report,
- * board-timeout, time, checkpoint-log (detect, module and count are for simulators that look at code themselves).
+ * board-timeout, time, contention, checkpoint-log (detect, module and count are for simulators that look at code themselves).
  *
  * On success *out is the handle. On failure *out is NULL, and error holds one
  * sentence, cut to error_cap bytes with its NUL; error may be NULL.

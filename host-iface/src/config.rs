@@ -1,6 +1,7 @@
 //! A simulator's options for gil: a list of `key=value`.
 
 use gil_detect::watch::{Spec, SpecError};
+use gil_timing::Contention;
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::choice::{Together, UnknownApi};
@@ -10,7 +11,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, finish, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// A board, as the configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,9 @@ pub struct Config {
     pub count: bool,
     /// `time=strict|async`.
     pub time: Time,
+    /// `contention=FACTOR`: how many times as long a job lasts on one processor of a GPU
+    /// while another is at work; 1 unless said otherwise.
+    pub contention: Contention,
     /// `finish=program|frame|call`: when the board waits for its device.
     pub finish: Finish,
     /// `checkpoint-log=on`: remember what made the board's objects, so that
@@ -130,6 +134,7 @@ impl Default for Config {
             count: false,
             checkpoint_log: false,
             time: Time::Async,
+            contention: Contention::NONE,
             finish: Finish::Program,
             kernel: None,
             watch: Vec::new(),
@@ -300,6 +305,7 @@ impl Config {
             "count" => self.count = switch("count", value)?,
             "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
+            "contention" => self.contention = contention(value)?,
             "finish" => self.finish = finish(value)?,
             "kernel" => self.kernel = Some(path("kernel", value)?),
             "watch" => self.watch.push(value.parse::<Spec>()?),
@@ -371,6 +377,11 @@ fn time(value: &str) -> Result<Time, ConfigError> {
     }
 }
 
+fn contention(value: &str) -> Result<Contention, ConfigError> {
+    let factor = value.parse().ok().and_then(Contention::new);
+    factor.ok_or_else(|| wrong("contention", value, "a number from 1 on"))
+}
+
 fn finish(value: &str) -> Result<Finish, ConfigError> {
     let found = value.parse();
     found.map_err(|_| wrong("finish", value, "program, frame or call"))
@@ -401,7 +412,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,detect=symbol,\
-                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
+                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,contention=2.1,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -423,6 +434,7 @@ mod tests {
             finish: Finish::default(),
             checkpoint_log: true,
             time: Time::Strict,
+            contention: Contention::new(2.1).unwrap(),
             kernel: Some("/k".into()),
             watch: ["do_exit", "gil:f", "p:g@/a b/p"]
                 .map(|spec| spec.parse().unwrap())

@@ -151,7 +151,7 @@ impl Host {
         };
         let trace = recorder(config)?;
         let boards = Boards::new(config, &cancel)?;
-        let mut stats = Stats::new(simulator);
+        let mut stats = Stats::new(simulator, config.contention);
         stats.report.boards = boards.reports();
         stats.report.finish = config.finish.name().into();
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);
@@ -165,7 +165,7 @@ impl Host {
             finish: config.finish,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
-            engines: Engines::default(),
+            engines: Engines::with_contention(config.contention),
             devices: Devices::default(),
             events,
             stats,

@@ -15,7 +15,7 @@
 //! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
-//! | [`frames`] | the frames of programs that draw |
+//! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
 //! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
@@ -33,6 +33,7 @@ pub mod ffi;
 pub mod frames;
 pub mod held;
 pub mod host;
+pub mod jobs;
 pub mod known;
 pub mod mailbox;
 pub mod memory;

@@ -2,8 +2,10 @@
 
 use crate::boards::Boards;
 use crate::frames::Frames;
+use crate::jobs;
 use crate::known::known;
 use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
+use gil_timing::Contention;
 use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -49,6 +51,8 @@ pub struct Stats {
     pub report: Report,
     /// Frames of programs that draw.
     pub frames: Frames,
+    /// Jobs on GPUs' processors.
+    pub jobs: jobs::Ended,
     entries: BTreeMap<Op, Entry>,
     clock: Clock,
 }
@@ -81,8 +85,8 @@ struct Clock {
 }
 
 impl Stats {
-    /// All zero; the clock starts.
-    pub fn new(simulator: &str) -> Self {
+    /// All zero; the clock starts. Processors of GPUs have this contention.
+    pub fn new(simulator: &str, contention: Contention) -> Self {
         let now = Instant::now();
         let report = Report {
             version: report::VERSION,
@@ -93,6 +97,7 @@ impl Stats {
         Self {
             report,
             frames: Frames::default(),
+            jobs: jobs::Ended::new(contention),
             entries: BTreeMap::new(),
             clock: Clock {
                 loaded: now,
@@ -304,6 +309,7 @@ impl Stats {
         }
         self.report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
         self.report.frames = self.frames.report();
+        self.report.jobs = self.jobs.report();
         self.report.entries = self.entries.values().cloned().collect();
         let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
         self.report.simulated.gpu_ns = sum(|entry| entry.gpu_ns);
@@ -392,7 +398,7 @@ mod tests {
 
     #[test]
     fn entry_points_that_nobody_knows_are_counted_together() {
-        let mut stats = Stats::new("test");
+        let mut stats = Stats::new("test", Contention::NONE);
         stats.entry(Op::new(1, 1)).count += 1;
         (0..1000).for_each(|n| stats.entry(Op::new(200, n)).count += 1);
         let entries = stats.finish(&only()).entries;
@@ -402,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_run_that_is_cut_short_has_its_times_so_far() {
-        let mut stats = Stats::new("test");
+        let mut stats = Stats::new("test", Contention::NONE);
         assert_eq!(stats.finish(&only()).simulated.program_ns, 0);
         stats.enter();
         stats.started(1000);
@@ -421,7 +427,7 @@ mod tests {
 
     #[test]
     fn the_stopwatches_add_up_to_the_wall() {
-        let mut stats = Stats::new("test");
+        let mut stats = Stats::new("test", Contention::NONE);
         stats.enter();
         stats.started(1000);
         stats.leave(Duration::ZERO, None);

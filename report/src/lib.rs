@@ -7,6 +7,9 @@
 mod document;
 mod exit;
 mod frames;
+mod jobs;
+#[cfg(feature = "table")]
+mod plot;
 mod run;
 #[cfg(feature = "table")]
 mod table;
@@ -14,6 +17,9 @@ mod table;
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
+pub use jobs::{Jobs, Processor};
+#[cfg(feature = "table")]
+pub use plot::PlotError;
 pub use run::{
     Board, Entry, Failure, Guest, PROCESSES_MAX, Process, Program, Report, Served, Simulated,
     Totals, VERSION, Wall,

@@ -3,7 +3,7 @@
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
 
-use crate::Frames;
+use crate::{Frames, Jobs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,6 +49,9 @@ pub struct Report {
     /// their first calls; of more than [`PROCESSES_MAX`], these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
+    /// Jobs on GPUs' processors, if kernel drivers started any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<Jobs>,
     /// With instruction counting only.
     pub guest: Option<Guest>,
 }

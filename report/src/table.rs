@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use crate::{Document, Entry, Frames, Process, Report, SeenRun, Served};
+use crate::{Document, Entry, Frames, Jobs, Process, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
 impl Document {
@@ -20,6 +20,10 @@ fn table(report: &Report, run: &SeenRun) -> String {
     }
     for frames in &report.frames {
         text += &drawn(frames, report.frames.len() > 1);
+        text.push('\n');
+    }
+    if let Some(jobs) = &report.jobs {
+        text += &processors(jobs);
         text.push('\n');
     }
     text += &times(report, run);
@@ -144,6 +148,34 @@ fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
     table.trim_fmt() + "\n"
 }
 
+fn processors(jobs: &Jobs) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "processor",
+        "jobs",
+        "execution",
+        "utilisation",
+        "a job's execution",
+        "waiting",
+        "response",
+    ]);
+    for processor in &jobs.processors {
+        let each = |sum_ns| time(processor.each_ns(sum_ns));
+        table.add_row([
+            jobs.title(processor),
+            processor.jobs.to_string(),
+            time(processor.execution_ns),
+            percent(processor.execution_ns, jobs.span_ns()),
+            each(processor.execution_ns),
+            each(processor.waiting_ns),
+            each(processor.response_ns),
+        ]);
+    }
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
+}
+
 fn times(report: &Report, run: &SeenRun) -> String {
     let (simulated, wall) = (&report.simulated, &report.wall);
     let parts = [
@@ -200,7 +232,7 @@ fn time(ns: u64) -> String {
     format!("{value:.3} {unit}")
 }
 
-fn percent(part: u64, all: u64) -> String {
+pub(crate) fn percent(part: u64, all: u64) -> String {
     match all {
         0 => "-".into(),
         all => format!("{:.1} %", part as f64 * 100.0 / all as f64),
@@ -294,6 +326,39 @@ mod tests {
         ] {
             assert!(lines.iter().any(|line| line == wanted), "{text}");
         }
+    }
+
+    #[test]
+    fn processors_have_a_section_if_a_driver_started_jobs() {
+        let mut report = report();
+        assert!(!table(&report, &SeenRun::default()).contains("processor"));
+        let pixel = crate::Processor {
+            driver: "lima".into(),
+            name: "pixel".into(),
+            jobs: 4,
+            execution_ns: 8_000_000,
+            waiting_ns: 2_000_000,
+            response_ns: 10_000_000,
+            ..crate::Processor::default()
+        };
+        let other = crate::Processor {
+            device: 1,
+            ..pixel.clone()
+        };
+        report.jobs = Some(Jobs {
+            begin_ns: 1_000_000,
+            end_ns: 11_000_000,
+            processors: vec![pixel],
+            ..Jobs::default()
+        });
+        let text = table(&report, &SeenRun::default());
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<_> = text.lines().map(words).collect();
+        let wanted = "lima, pixel 4 8.000 ms 80.0 % 2.000 ms 500.000 us 2.500 ms";
+        assert!(lines.iter().any(|line| line == wanted), "{text}");
+        report.jobs.as_mut().unwrap().processors.push(other);
+        let text = table(&report, &SeenRun::default());
+        assert!(text.contains("lima, pixel of device 1"), "{text}");
     }
 
     #[test]

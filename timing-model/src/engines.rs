@@ -1,8 +1,10 @@
 //! Engines that several timelines share: those of the devices that the processes
 //! of one run use together.
 
+use crate::contention::Contention;
 use crate::known::Known;
 use crate::lane::Lane;
+use crate::occupied::Occupied;
 use foldhash::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,11 +19,13 @@ pub struct Engines {
     shared: Arc<Mutex<Shared>>,
     /// Events known to all timelines.
     known: Arc<AtomicUsize>,
+    /// Of the processors among them.
+    contention: Contention,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    free_ns: HashMap<Lane, u64>,
+    occupied: HashMap<Lane, Occupied>,
     /// Operations served so far.
     served: u64,
     /// Operations enqueued so far, on all timelines.
@@ -29,6 +33,19 @@ struct Shared {
 }
 
 impl Engines {
+    /// Engines of devices whose processors contend so with each other; also those that
+    /// a timeline has for itself.
+    pub fn with_contention(contention: Contention) -> Self {
+        Self {
+            contention,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn contention(&self) -> Contention {
+        self.contention
+    }
+
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,19 +58,26 @@ impl Engines {
     /// Whether a lane is, or may be, one of these.
     pub(crate) fn takes(&self, lane: Lane) -> bool {
         let shared = self.shared();
-        shared.free_ns.len() < SHARED_MAX || shared.free_ns.contains_key(&lane)
+        shared.occupied.len() < SHARED_MAX || shared.occupied.contains_key(&lane)
     }
 
     pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
-        self.shared().free_ns.get(&lane).copied().unwrap_or(0)
+        let shared = self.shared();
+        shared.occupied.get(&lane).map_or(0, |one| one.free_ns)
     }
 
-    /// An engine is occupied until `end_ns`.
-    pub(crate) fn occupy(&self, lane: Lane, end_ns: u64) {
+    /// Has an engine occupied, as `occupy` says.
+    pub(crate) fn occupy(&self, lane: Lane, occupy: impl FnOnce(&mut Occupied)) {
         let mut shared = self.shared();
-        let free_ns = shared.free_ns.entry(lane).or_default();
-        *free_ns = end_ns.max(*free_ns);
+        occupy(shared.occupied.entry(lane).or_default());
         shared.served += 1;
+    }
+
+    /// Whether any of these is at work at this moment.
+    pub(crate) fn is_any_at_work(&self, mut lanes: impl Iterator<Item = Lane>, at_ns: u64) -> bool {
+        let occupied = &self.shared().occupied;
+        let is_at_work = |lane| occupied.get(&lane).is_some_and(|one| one.is_at_work(at_ns));
+        lanes.any(is_at_work)
     }
 
     /// Changes whenever an engine is occupied.

@@ -21,6 +21,24 @@ impl Lane {
         }
     }
 
+    /// Whether it is a processor of a device.
+    pub(crate) fn is_processor(self) -> bool {
+        self.engine
+            .is_some_and(|(_, engine)| Engine(engine).is_processor())
+    }
+
+    /// The other processors of its device; none if it is no processor itself.
+    pub(crate) fn other_processors(self) -> impl Iterator<Item = Self> {
+        let own = self.engine.filter(|_| self.is_processor());
+        let all = Engine::PROCESSOR_FIRST.0..=Engine::PROCESSOR_LAST.0;
+        let all = all.filter_map(move |engine| Some((own?.0, engine)));
+        let others = all.filter(move |one| own != Some(*one));
+        others.map(move |one| Self {
+            engine: Some(one),
+            ..self
+        })
+    }
+
     /// The same for one timeline alone.
     pub(crate) fn alone(self) -> Self {
         Self {

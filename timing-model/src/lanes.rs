@@ -3,6 +3,7 @@
 
 use crate::engines::Engines;
 use crate::lane::Lane;
+use crate::occupied::Occupied;
 use crate::{Engine, Event, QueueRef};
 use foldhash::HashMap;
 use std::collections::BTreeSet;
@@ -39,7 +40,7 @@ pub(crate) struct Head {
 
 #[derive(Debug, Default)]
 struct State {
-    free_ns: u64,
+    occupied: Occupied,
     waiting: BTreeSet<(Rank, Event)>,
     head: Option<Head>,
 }
@@ -104,22 +105,51 @@ impl Lanes {
             return;
         }
         let idle = self.lanes.values().filter(|s| s.waiting.is_empty());
-        let mut free: Vec<u64> = idle.map(|state| state.free_ns).collect();
+        let mut free: Vec<u64> = idle.map(|state| state.occupied.free_ns).collect();
         free.sort_unstable();
         let until_ns = free.get(free.len() / 2).copied().unwrap_or(0);
         let lanes = &mut self.lanes;
-        lanes.retain(|_, state| !state.waiting.is_empty() || state.free_ns > until_ns);
+        lanes.retain(|_, state| !state.waiting.is_empty() || state.occupied.free_ns > until_ns);
+    }
+
+    /// What a candidate that is published now lasts, which takes `duration_ns` alone.
+    pub(crate) fn duration_ns(&self, head: Head, duration_ns: u64) -> u64 {
+        match self.is_contended(head) {
+            true => self.engines.contention().stretch(duration_ns),
+            false => duration_ns,
+        }
+    }
+
+    /// Whether another processor of its device is at work when it starts.
+    fn is_contended(&self, head: Head) -> bool {
+        let (mut others, at_ns) = (head.lane.other_processors(), head.turn.start_ns());
+        if !self.engines.contention().counts() {
+            return false;
+        }
+        if head.lane.is_shared {
+            return self.engines.is_any_at_work(others, at_ns);
+        }
+        others.any(|lane| {
+            let state = self.lanes.get(&lane);
+            state.is_some_and(|state| state.occupied.is_at_work(at_ns))
+        })
     }
 
     /// A lane's first candidate runs until `end_ns`.
     pub(crate) fn serve(&mut self, head: Head, end_ns: u64) {
+        let start_ns = head.turn.start_ns();
+        let is_remembered = self.engines.contention().counts() && head.lane.is_processor();
+        let occupy = |occupied: &mut Occupied| match is_remembered {
+            true => occupied.during(start_ns, end_ns),
+            false => occupied.until(end_ns),
+        };
         let state = self.lanes.entry(head.lane).or_default();
         state.waiting.remove(&(head.turn.rank, head.event));
         if head.lane.is_shared {
-            self.engines.occupy(head.lane, end_ns);
+            self.engines.occupy(head.lane, occupy);
             self.looked += 1;
         } else if head.turn.needs_engine {
-            state.free_ns = end_ns;
+            occupy(&mut state.occupied);
         }
         self.refresh(head.lane);
     }
@@ -145,7 +175,10 @@ impl Lanes {
     pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
         match lane.is_shared {
             true => self.engines.free_ns(lane),
-            false => self.lanes.get(&lane).map_or(0, |state| state.free_ns),
+            false => self
+                .lanes
+                .get(&lane)
+                .map_or(0, |state| state.occupied.free_ns),
         }
     }
 

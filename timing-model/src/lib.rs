@@ -13,6 +13,9 @@
 //! end   = start + duration
 //! ```
 //!
+//! On one of a device's processors the duration is [`Contention`]'s factor times as
+//! long if another of them is at work at the start.
+//!
 //! An operation is a *candidate* once everything that it waits for has an end.
 //! Candidates are published one by one, in the order of their starts; at the same
 //! start, first those that need no engine, then by readiness, then by enqueueing. A
@@ -35,13 +38,16 @@
 //! when a duration became known.
 #![forbid(unsafe_code)]
 
+mod contention;
 mod engines;
 mod known;
 mod lane;
 mod lanes;
+mod occupied;
 mod queues;
 mod timeline;
 
+pub use contention::Contention;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;
 pub use lanes::Turn;
@@ -57,6 +63,15 @@ pub struct Engine(pub u8);
 impl Engine {
     /// Occupies nothing.
     pub const NONE: Self = Self(0);
+    /// The first of a device's processors, which contend with each other.
+    pub const PROCESSOR_FIRST: Self = Self(8);
+    /// The last.
+    pub const PROCESSOR_LAST: Self = Self(15);
+
+    /// Whether it is one of a device's processors.
+    pub const fn is_processor(self) -> bool {
+        Self::PROCESSOR_FIRST.0 <= self.0 && self.0 <= Self::PROCESSOR_LAST.0
+    }
 }
 
 /// How an operation is ordered with the others of its queue, if that is not in

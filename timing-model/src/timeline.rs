@@ -68,7 +68,8 @@ impl<E: Copy + Default> Timeline<E> {
         Self::default()
     }
 
-    /// An empty timeline whose shared devices' engines are others' too.
+    /// An empty timeline whose shared devices' engines are others' too; it has the
+    /// contention of `engines`.
     pub fn sharing(engines: Engines) -> Self {
         Self {
             known: engines.known(),
@@ -209,7 +210,8 @@ impl<E: Copy + Default> Timeline<E> {
         let Entry::Occupied(found) = self.open.entry(head.event) else {
             return Err(TimelineError::Unknown(head.event));
         };
-        let interval = found.get().run(head).ok_or(TimelineError::NotReported)?;
+        let interval = found.get().run(head, &self.lanes);
+        let interval = interval.ok_or(TimelineError::NotReported)?;
         let record = found.remove();
         self.lanes.serve(head, interval.end_ns);
         self.last_end_ns = self.last_end_ns.max(interval.end_ns);
@@ -327,7 +329,8 @@ impl<E: Copy + Default> Timeline<E> {
 
     /// When the caller has to look again at the latest, if nothing else
     /// happens: at the start of an operation whose duration is not known, and
-    /// at an end that something follows.
+    /// at an end that something follows, or before it: contention is not known
+    /// until the operation is published.
     pub fn attention_ns(&self) -> Option<u64> {
         let mut earliest = None;
         for (head, is_crowded) in self.lanes.heads() {
@@ -435,8 +438,9 @@ impl<E: Copy> Record<E> {
     }
 
     /// Its interval; `None` if its duration is not known.
-    fn run(&self, head: Head) -> Option<Interval<E>> {
-        let (duration_ns, ending) = self.report?;
+    fn run(&self, head: Head, lanes: &Lanes) -> Option<Interval<E>> {
+        let (alone_ns, ending) = self.report?;
+        let duration_ns = lanes.duration_ns(head, alone_ns);
         Some(Interval {
             queued_ns: self.queued_ns,
             submitted_ns: self.submitted_ns,

@@ -4,9 +4,11 @@
 
 mod simulation;
 
-use gil_timing::{Engine, Event, Operation, Order, QueueEnd, QueueRef, TimelineError};
+use gil_timing::{
+    Contention, Engine, Engines, Event, Operation, Order, QueueEnd, QueueRef, TimelineError,
+};
 use proptest::prelude::*;
-use simulation::{Command, Simulation};
+use simulation::{Command, FACTOR, Simulation, contend, slowed};
 use std::collections::HashMap;
 
 /// Endings are numbers here.
@@ -16,6 +18,8 @@ type Interval = gil_timing::Interval<i32>;
 const COMPUTE: Engine = Engine(1);
 const COPY_IN: Engine = Engine(2);
 const COPY_OUT: Engine = Engine(3);
+/// Processors, which slow each other down.
+const PROCESSORS: [Engine; 3] = [Engine(8), Engine(9), Engine(15)];
 
 /// The first user event; the program has four.
 const USER: Event = 1000;
@@ -53,6 +57,9 @@ fn new() -> impl Strategy<Value = New> {
         Just(COPY_IN),
         Just(COPY_OUT),
         Just(Engine::NONE),
+        Just(PROCESSORS[0]),
+        Just(PROCESSORS[1]),
+        Just(PROCESSORS[2]),
     ];
     let order = prop_oneof![
         6 => Just(Order::Command),
@@ -103,6 +110,8 @@ struct Program {
     now_ns: u64,
     durations: Vec<u64>,
     published: HashMap<Event, Interval>,
+    /// In the order of being published.
+    order: Vec<Event>,
     /// Of these, the board reports the ends before it is asked.
     early: Vec<Event>,
     strict: bool,
@@ -123,6 +132,7 @@ impl Program {
         assert_eq!(interval.start_ns, next.start_ns);
         let before = self.published.insert(next.event, interval);
         assert_eq!(before, None, "published once");
+        self.order.push(next.event);
     }
 
     /// Nothing that has started stays unpublished.
@@ -232,7 +242,9 @@ impl Program {
 }
 
 fn ran(steps: &[Step], early: &[Event], strict: bool) -> Program {
+    let contention = Contention::new(FACTOR).unwrap();
     let mut program = Program {
+        timeline: Timeline::sharing(Engines::with_contention(contention)),
         early: early.to_vec(),
         strict,
         ..Program::default()
@@ -336,7 +348,8 @@ proptest! {
         let signals: HashMap<_, _> = program.signals.iter().copied().collect();
         let mut busy: HashMap<_, Vec<(u64, u64)>> = HashMap::new();
         for (command, &(start, end)) in program.commands.iter().zip(&spans) {
-            prop_assert!(start >= command.submit_ns && end - start == command.duration);
+            prop_assert!(start >= command.submit_ns);
+            prop_assert!([command.duration, slowed(command.duration)].contains(&(end - start)));
             for wait in &command.waits {
                 let ended = signals.get(wait).copied();
                 prop_assert!(start >= ended.unwrap_or_else(|| spans[*wait as usize].1));
@@ -348,6 +361,28 @@ proptest! {
         for mut spans in busy.into_values() {
             spans.sort_unstable();
             prop_assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        }
+    }
+    /// In any program and mode an operation on a processor is slowed down if, and only
+    /// if, another processor of the device was known to be at work when it starts.
+    #[test]
+    fn processors_that_start_beside_others_are_slowed(steps in steps(), strict: bool) {
+        let program = ran(&steps, &[], strict);
+        let spans = program.spans();
+        let runs = |event: Event| (program.commands[event as usize].engine, spans[event as usize]);
+        for (place, &event) in program.order.iter().enumerate() {
+            let (own, (start, end)) = runs(event);
+            let is_beside = |&other: &Event| {
+                let (engine, (from, until)) = runs(other);
+                let are_two = own.zip(engine).is_some_and(|(own, other)| contend(own, other));
+                are_two && from <= start && start < until
+            };
+            let duration = program.commands[event as usize].duration;
+            let expected = match program.order[..place].iter().any(is_beside) {
+                true => slowed(duration),
+                false => duration,
+            };
+            prop_assert_eq!(end - start, expected);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Timelines that share engines give what one timeline with all operations
 //! gives, and never revise what they published.
 
-use gil_timing::{Engine, Engines, Event, Operation, Order, QueueRef};
+use gil_timing::{Contention, Engine, Engines, Event, Operation, Order, QueueRef};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -12,6 +12,8 @@ type Interval = gil_timing::Interval<i32>;
 const COMPUTE: Engine = Engine(1);
 const COPY_IN: Engine = Engine(2);
 const COPY_OUT: Engine = Engine(3);
+const GEOMETRY: Engine = Engine(8);
+const PIXEL: Engine = Engine(9);
 
 const PROCESSES: usize = 3;
 
@@ -32,6 +34,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(COPY_IN),
         1 => Just(COPY_OUT),
         1 => Just(Engine::NONE),
+        2 => Just(GEOMETRY),
+        2 => Just(PIXEL),
     ];
     let enqueue = (
         0..PROCESSES,
@@ -162,8 +166,12 @@ impl World {
     }
 }
 
+fn engines() -> Engines {
+    Engines::with_contention(Contention::new(2.1).unwrap())
+}
+
 fn sharing() -> Vec<Timeline> {
-    let engines = Engines::default();
+    let engines = engines();
     let timeline = |_| Timeline::sharing(engines.clone());
     (0..PROCESSES).map(timeline).collect()
 }
@@ -171,7 +179,7 @@ fn sharing() -> Vec<Timeline> {
 proptest! {
     #[test]
     fn timelines_that_share_engines_are_as_one(steps in prop::collection::vec(step(), 1..80)) {
-        let one = World::new(vec![Timeline::new()]).run(&steps);
+        let one = World::new(vec![Timeline::sharing(engines())]).run(&steps);
         let many = World::new(sharing()).run(&steps);
         prop_assert_eq!(many, one);
     }
@@ -206,6 +214,41 @@ fn devices_of_one_process_are_its_own() {
     for timeline in &mut sharing() {
         assert_eq!(start_ns(timeline, 1, 5, false), 0);
     }
+}
+
+/// Jobs of two processes on two processors of one device.
+#[test]
+fn processors_of_a_device_contend_whoever_uses_them() {
+    let run = |timeline: &mut Timeline, device, engine| {
+        let queue = QueueRef {
+            id: 1,
+            in_order: true,
+            device,
+            is_shared: true,
+        };
+        let operation = Operation {
+            event: 1,
+            entry_ns: 0,
+            submit_ns: 0,
+            queue: Some(queue),
+            engine,
+            order: Order::Command,
+            waits: vec![],
+            observable: true,
+            attended: false,
+        };
+        timeline.enqueue(operation).unwrap();
+        timeline.report(1, 100, 0).unwrap();
+        assert_eq!(timeline.publish(), Ok(1));
+        timeline.interval(1).unwrap().end_ns
+    };
+    let runs = [(5, GEOMETRY), (5, PIXEL), (6, PIXEL), (5, COMPUTE)];
+    let engines = engines();
+    let ends = runs.map(|(device, engine)| {
+        let mut timeline = Timeline::sharing(engines.clone());
+        run(&mut timeline, device, engine)
+    });
+    assert_eq!(ends, [100, 210, 100, 100]);
 }
 
 /// A guest that names devices without end takes no memory with it.

@@ -26,6 +26,10 @@ pub struct Api {
     pub back_end: &'static str,
     /// Whether it is part of gil, and not a test's or an example's.
     pub is_own: bool,
+    /// Of a kernel driver whose GPU has several processors: their names, those of the
+    /// engines from [`Engine::PROCESSOR_FIRST`](crate::envelope::Engine::PROCESSOR_FIRST)
+    /// on.
+    pub processors: &'static [&'static str],
     /// Of its description.
     pub hash: Hash,
     /// Its entry points, by number.

@@ -51,6 +51,9 @@ impl Engine {
     pub const COPY_OUT: Self = Self(3);
     /// What draws.
     pub const GRAPHICS: Self = Self(4);
+    /// The first of the processors that a GPU's kernel driver starts jobs on; the last is
+    /// [`LAST`](Self::LAST). They slow each other down, by the board's profile.
+    pub const PROCESSOR_FIRST: Self = Self(8);
     /// The greatest number: a device has no more engines.
     pub const LAST: Self = Self(15);
 }

@@ -32,6 +32,9 @@ pub enum TableError {
         /// The name.
         name: String,
     },
+    /// More processors than a device has engines for.
+    #[error("{0} processors are listed, and a GPU has at most 8")]
+    Processors(usize),
     /// Two ioctls of one number, or one beyond a driver's numbers.
     #[error("{ioctl} has the number {number:#x}, which is another's or above 0x5f")]
     Number {

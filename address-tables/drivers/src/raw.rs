@@ -14,6 +14,8 @@ pub struct Raw {
     pub header: String,
     pub infix: Option<String>,
     pub addresses: super::Addresses,
+    #[serde(default)]
+    pub processors: Vec<String>,
     pub structs: BTreeMap<String, Vec<String>>,
     pub ioctls: BTreeMap<String, Ioctl>,
 }

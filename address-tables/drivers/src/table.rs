@@ -113,12 +113,17 @@ pub struct Table {
     pub infix: String,
     /// Who chooses addresses.
     pub addresses: Addresses,
+    /// The processors that execute its jobs, by their numbers; none if it does not say
+    /// which executes a job.
+    pub processors: Vec<String>,
     structs: BTreeMap<String, Struct>,
     ioctls: BTreeMap<u32, Ioctl>,
 }
 
 /// Numbers of a driver's own ioctls are below: `DRM_COMMAND_END - DRM_COMMAND_BASE`.
 const NUMBERS: u32 = 0x60;
+/// Most processors of a GPU: a device has as many engines for them.
+const PROCESSORS_MAX: usize = 8;
 
 impl Table {
     /// Parses and checks a table.
@@ -135,9 +140,13 @@ impl Table {
             version: raw.version,
             header: raw.header,
             addresses: raw.addresses,
+            processors: raw.processors,
             structs: BTreeMap::new(),
             ioctls: BTreeMap::new(),
         };
+        if table.processors.len() > PROCESSORS_MAX {
+            return Err(TableError::Processors(table.processors.len()));
+        }
         for name in raw.structs.keys() {
             table.lay_out(name, &raw.structs, 0)?;
         }
@@ -296,6 +305,19 @@ mod tests {
         let offsets: Vec<_> = all.fields.iter().map(|(offset, _)| *offset).collect();
         assert_eq!((offsets, all.size), (vec![0, 8, 16, 24], 32));
         assert_eq!(table.infix, "SAMPLE");
+        assert!(table.processors.is_empty());
+    }
+
+    #[test]
+    fn a_gpu_has_processors_by_their_numbers() {
+        let with = |names: &str| {
+            let line = format!("addresses = \"none\"\nprocessors = [{names}]");
+            Table::parse(&LITTLE.replace("addresses = \"none\"", &line))
+        };
+        let table = with(r#""geometry", "pixel""#).unwrap();
+        assert_eq!(table.processors, ["geometry", "pixel"]);
+        let many = with(&r#""one", "#.repeat(9)).unwrap_err();
+        assert_eq!(many, TableError::Processors(9));
     }
 
     #[test]

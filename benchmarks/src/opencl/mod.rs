@@ -3,12 +3,13 @@
 mod calls;
 mod matmul;
 mod program;
+mod worker;
 
 use crate::bench::{Api, Bench};
 use crate::board::Board;
 use crate::error::BenchError;
 use crate::line::Measured;
-use crate::program::{NullCall, Program};
+use crate::program::{NullCall, Program, Worker};
 
 /// The API.
 pub struct OpenCl;
@@ -24,6 +25,10 @@ impl Api for OpenCl {
 
     fn program_with_queue(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError> {
         Ok(Box::new(program::Program::with_queue(board, data)?))
+    }
+
+    fn worker(&self, board: &Board) -> Result<Box<dyn Worker + Send>, BenchError> {
+        Ok(Box::new(worker::Worker::new(board)?))
     }
 
     fn has_examples(&self) -> bool {

@@ -6,10 +6,11 @@ use crate::error::BenchError;
 use crate::program::{self, Caller, NullCall, Took, encoded};
 use gil_host::stand_in::Region;
 use gil_wire::Op;
-use gil_wire::call::{Handle, InData, NewEvent, OutRoom, Packed, pack};
-use gil_wire::envelope::{Class, Engine, Envelope, Queue};
+use gil_wire::call::{Handle, InData, InfoValue, NewEvent, OutData, OutRoom, Packed, pack};
+use gil_wire::envelope::{Answer, Class, Engine, Envelope, Queue};
 use gil_wire::generated::opencl as wire;
 use gil_wire::message::Direction;
+use std::time::Duration;
 
 /// A kernel that does as good as nothing.
 const NOTHING: &str = "kernel void nothing(void) { }";
@@ -123,6 +124,123 @@ impl Program {
         }
     }
 
+    /// Sets a kernel's first argument to a buffer.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    pub fn set_buffer(&mut self, kernel: Handle, buffer: Handle) -> Result<(), BenchError> {
+        let args = wire::ClSetKernelArgArgs {
+            kernel,
+            arg_index: 0,
+            arg_size: 8,
+            arg_value: wire::KernelArgument::Handle(buffer),
+        };
+        let op = wire::CL_SET_KERNEL_ARG;
+        let reply: wire::ClSetKernelArgReply = self.caller.call(op, &args)?;
+        self.succeeded(op, reply.result)
+    }
+
+    /// What the device says of itself, at most `room` bytes.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    pub fn device_info(&mut self, param_name: u32, room: u32) -> Result<Vec<u8>, BenchError> {
+        let args = encoded(&wire::ClGetDeviceInfoArgs {
+            device: self.device,
+            param_name,
+            param_value: OutRoom::Inline(room),
+        });
+        let op = wire::CL_GET_DEVICE_INFO;
+        let envelope = self.caller.envelope(op, &args);
+        let (_, seen) = self.caller.submit(&[envelope], &[]);
+        self.caller.executed(op, &seen)?;
+        let wrong = |_| self.caller.failed(op, "bytes that are no answer".into());
+        let answer: Answer<'_> = postcard::from_bytes(&seen.reply).map_err(wrong)?;
+        let reply: wire::ClGetDeviceInfoReply<'_> =
+            postcard::from_bytes(answer.result).map_err(wrong)?;
+        self.succeeded(op, reply.result)?;
+        match reply.value {
+            InfoValue::Bytes(OutData::Inline(bytes)) => Ok(bytes.to_vec()),
+            _ => Err(self.caller.failed(op, "no value".into())),
+        }
+    }
+
+    /// Device time of all operations so far.
+    pub fn device_time(&self) -> Duration {
+        self.caller.device_time()
+    }
+
+    /// A kernel of this source.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    pub fn kernel_of(&mut self, source: &str, name: &str) -> Result<Handle, BenchError> {
+        let (program, kernel) = (self.caller.number(), self.caller.number());
+        let source = pack([Some(source.as_bytes())]);
+        let args = wire::ClCreateProgramWithSourceArgs {
+            context: self.context,
+            count: 1,
+            strings: Packed {
+                count: 1,
+                data: InData::Inline(&source),
+            },
+            new: program,
+        };
+        let op = wire::CL_CREATE_PROGRAM_WITH_SOURCE;
+        let reply: wire::ClCreateProgramWithSourceReply = self.caller.call(op, &args)?;
+        self.succeeded(op, reply.result)?;
+        let args = wire::ClBuildProgramArgs {
+            program,
+            options: InData::Inline(b""),
+            ..Default::default()
+        };
+        let reply: wire::ClBuildProgramReply = self.caller.call(wire::CL_BUILD_PROGRAM, &args)?;
+        self.succeeded(wire::CL_BUILD_PROGRAM, reply.result)?;
+        let args = wire::ClCreateKernelArgs {
+            program,
+            kernel_name: InData::Inline(name.as_bytes()),
+            new: kernel,
+        };
+        let reply: wire::ClCreateKernelReply = self.caller.call(wire::CL_CREATE_KERNEL, &args)?;
+        self.succeeded(wire::CL_CREATE_KERNEL, reply.result)?;
+        Ok(kernel)
+    }
+
+    /// Launches the kernel `count` times in one submission, each with one work-group of
+    /// so many work-items.
+    ///
+    /// # Errors
+    /// [`BenchError::Call`].
+    pub fn launch_groups(
+        &mut self,
+        kernel: Handle,
+        count: usize,
+        items: u64,
+    ) -> Result<Took, BenchError> {
+        let launches: Vec<(NewEvent, Vec<u8>)> = (0..count)
+            .map(|_| {
+                let event = self.caller.event();
+                let args = wire::ClEnqueueNDRangeKernelArgs {
+                    command_queue: self.queue,
+                    kernel,
+                    work_dim: 1,
+                    global_work_size: Some(vec![items]),
+                    local_work_size: Some(vec![items]),
+                    event,
+                    ..Default::default()
+                };
+                (event, encoded(&args))
+            })
+            .collect();
+        let op = wire::CL_ENQUEUE_ND_RANGE_KERNEL;
+        let envelopes = launches.iter();
+        let envelopes = envelopes.map(|(event, args)| self.enqueue(op, *event, args));
+        let envelopes: Vec<_> = envelopes.collect();
+        let (took, seen) = self.caller.submit(&envelopes, &[]);
+        self.caller.executed(op, &seen)?;
+        Ok(took)
+    }
+
     fn succeeded(&self, op: Op, result: i32) -> Result<(), BenchError> {
         match result {
             0 => Ok(()),
@@ -147,35 +265,7 @@ impl program::Program for Program {
     }
 
     fn kernel(&mut self) -> Result<Handle, BenchError> {
-        let (program, kernel) = (self.caller.number(), self.caller.number());
-        let source = pack([Some(NOTHING.as_bytes())]);
-        let args = wire::ClCreateProgramWithSourceArgs {
-            context: self.context,
-            count: 1,
-            strings: Packed {
-                count: 1,
-                data: InData::Inline(&source),
-            },
-            new: program,
-        };
-        let op = wire::CL_CREATE_PROGRAM_WITH_SOURCE;
-        let reply: wire::ClCreateProgramWithSourceReply = self.caller.call(op, &args)?;
-        self.succeeded(op, reply.result)?;
-        let args = wire::ClBuildProgramArgs {
-            program,
-            options: InData::Inline(b""),
-            ..Default::default()
-        };
-        let reply: wire::ClBuildProgramReply = self.caller.call(wire::CL_BUILD_PROGRAM, &args)?;
-        self.succeeded(wire::CL_BUILD_PROGRAM, reply.result)?;
-        let args = wire::ClCreateKernelArgs {
-            program,
-            kernel_name: InData::Inline(b"nothing"),
-            new: kernel,
-        };
-        let reply: wire::ClCreateKernelReply = self.caller.call(wire::CL_CREATE_KERNEL, &args)?;
-        self.succeeded(wire::CL_CREATE_KERNEL, reply.result)?;
-        Ok(kernel)
+        self.kernel_of(NOTHING, "nothing")
     }
 
     fn null_call(&mut self) -> Result<Took, BenchError> {
@@ -245,27 +335,7 @@ impl program::Program for Program {
     }
 
     fn launch(&mut self, kernel: Handle, count: usize) -> Result<Took, BenchError> {
-        let launches: Vec<(NewEvent, Vec<u8>)> = (0..count)
-            .map(|_| {
-                let event = self.caller.event();
-                let args = wire::ClEnqueueNDRangeKernelArgs {
-                    command_queue: self.queue,
-                    kernel,
-                    work_dim: 1,
-                    global_work_size: Some(vec![1]),
-                    event,
-                    ..Default::default()
-                };
-                (event, encoded(&args))
-            })
-            .collect();
-        let op = wire::CL_ENQUEUE_ND_RANGE_KERNEL;
-        let envelopes = launches.iter();
-        let envelopes = envelopes.map(|(event, args)| self.enqueue(op, *event, args));
-        let envelopes: Vec<_> = envelopes.collect();
-        let (took, seen) = self.caller.submit(&envelopes, &[]);
-        self.caller.executed(op, &seen)?;
-        Ok(took)
+        self.launch_groups(kernel, count, 1)
     }
 
     fn finish(&mut self) -> Result<Took, BenchError> {

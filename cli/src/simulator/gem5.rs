@@ -207,6 +207,9 @@ impl<'a> Gem5<'a> {
             let seconds = timeout.as_secs_f64().to_string();
             command.args(["--board-timeout", &seconds]);
         }
+        if let Some(factor) = self.args.contention() {
+            command.args(["--contention", &factor.to_string()]);
+        }
         if self.args.gl_time != GlTime::Program {
             let finish = self.args.gl_time.finish();
             command.args(["--finish", finish.name()]);

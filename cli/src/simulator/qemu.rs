@@ -245,6 +245,9 @@ impl Qemu<'_> {
         if args.time == Time::Strict {
             option += ",time=strict";
         }
+        if let Some(factor) = args.contention() {
+            option += &format!(",contention={factor}");
+        }
         if args.gl_time != GlTime::Program {
             option += &format!(",finish={}", args.gl_time.finish());
         }

@@ -148,9 +148,36 @@ impl Session {
             self.learn_report(context, next.event)?;
         }
         let published = self.schedule.timeline.publish();
-        published.map_err(|error| Refusal::Bad(error.to_string()))?;
+        let event = published.map_err(|error| Refusal::Bad(error.to_string()))?;
+        self.count_job(context, event);
         self.learn_ends();
         Ok(())
+    }
+
+    /// Counts an operation whose interval is known now, if it is a job on a processor,
+    /// and the time by which others slow it down.
+    fn count_job(&self, context: &mut Context<'_>, event: Event) {
+        let pending = self.schedule.pending.get(&event);
+        let interval = self.schedule.timeline.interval(event);
+        let (Some(pending), Some(interval)) = (pending, interval) else {
+            return;
+        };
+        let Some(place) = pending.job.filter(|_| !pending.is_rejected) else {
+            return;
+        };
+        context.stats.jobs.add(place, &interval);
+        let lasted_ns = interval.end_ns.saturating_sub(interval.start_ns);
+        let more_ns = lasted_ns.saturating_sub(pending.duration_ns);
+        self.count_gpu_time(context, pending.op, more_ns);
+    }
+
+    /// Counts time on the device for an entry point, and for the process.
+    pub(super) fn count_gpu_time(&self, context: &mut Context<'_>, op: Op, gpu_ns: u64) {
+        let entry = context.stats.entry(op);
+        entry.gpu_ns = entry.gpu_ns.saturating_add(gpu_ns);
+        if let Some(process) = context.stats.process(self.links.first().process()) {
+            process.gpu_ns = process.gpu_ns.saturating_add(gpu_ns);
+        }
     }
 
     /// Has an operation reported, by what the board said of it already or says

@@ -117,13 +117,11 @@ impl Session {
         } else {
             report.duration_ns
         };
-        let entry = context.stats.entry(pending.op);
-        entry.gpu_ns = entry.gpu_ns.saturating_add(duration_ns);
+        pending.duration_ns = duration_ns;
+        let op = pending.op;
         let bytes = report.out.iter().sum::<u64>();
-        entry.bytes_from_board += bytes;
-        if let Some(process) = context.stats.process(self.links.first().process()) {
-            process.gpu_ns = process.gpu_ns.saturating_add(duration_ns);
-        }
+        context.stats.entry(op).bytes_from_board += bytes;
+        self.count_gpu_time(context, op, duration_ns);
         // The driver refused it behind the program's back, and says more.
         self.delivery.notices |= report.rejected;
         let timeline = &mut self.schedule.timeline;

@@ -55,6 +55,8 @@ impl Session {
                 op: awaited.op,
                 is_reported: true,
                 is_rejected: false,
+                duration_ns: 0,
+                job: None,
                 queue: awaited.queue,
                 is_fence: false,
                 observable: awaited.observable,

@@ -5,11 +5,12 @@ use super::Refusal;
 use super::calls::{Call, Calls};
 use super::exchange::{in_len, out_regions};
 use super::place::Places;
+use crate::jobs::Place;
 use foldhash::{HashMap, HashMapExt};
 use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
-use gil_wire::envelope::{self, Class, Observation, State};
+use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 use gil_wire::message::Report;
 
 /// The timeline, with endings as the board says them.
@@ -28,6 +29,10 @@ pub(super) struct Pending {
     pub(super) is_reported: bool,
     /// Whether the driver refused it, and no answer said so.
     pub(super) is_rejected: bool,
+    /// What the board says that it takes, once it is reported.
+    pub(super) duration_ns: u64,
+    /// The processor that executes it, if it is a job of a kernel driver.
+    pub(super) job: Option<Place>,
     /// The queue it is on.
     pub(super) queue: Option<u64>,
     /// Whether it only orders others, and takes no device time itself.
@@ -126,6 +131,8 @@ impl Schedule {
             op: envelope.op,
             is_reported: false,
             is_rejected: false,
+            duration_ns: 0,
+            job: self.job(envelope),
             queue: envelope.queue.map(|queue| queue.id),
             is_fence: order(envelope.order) != Order::Command,
             observable: envelope.observable,
@@ -137,6 +144,14 @@ impl Schedule {
         self.unreported += 1;
         let event = envelope.signals.unwrap_or_default();
         self.pending.insert(event, pending);
+    }
+
+    /// Where an enqueue's job is executed.
+    fn job(&self, envelope: &Envelope<'_>) -> Option<Place> {
+        let device = envelope
+            .queue
+            .map_or(0, |queue| self.queue_ref(envelope.op, queue).device);
+        Place::of(envelope.op, device, Engine(envelope.engine.0))
     }
 
     /// A call's operation, submitted at `submit_ns`.
@@ -190,6 +205,7 @@ impl Schedule {
         for (&event, pending) in all.filter(|(_, pending)| is_gone(pending.op)) {
             if !std::mem::replace(&mut pending.is_reported, true) {
                 pending.early = None;
+                pending.job = None;
                 self.kept_input -= pending.input_len;
                 self.unreported -= 1;
                 // One that is on no timeline yet is forgotten with its call.

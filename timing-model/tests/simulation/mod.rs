@@ -6,6 +6,20 @@ use gil_timing::{Engine, Operation, Order};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+/// By how much a processor is slowed down that starts beside another.
+pub const FACTOR: f64 = 1.75;
+
+/// What takes so long alone, with that factor.
+pub fn slowed(duration: u64) -> u64 {
+    (7 * duration + 2) / 4
+}
+
+/// Whether two engines slow each other down.
+pub fn contend(one: (u64, Engine), other: (u64, Engine)) -> bool {
+    let is_processor = |(_, engine): (u64, Engine)| (8..=15).contains(&engine.0);
+    one != other && one.0 == other.0 && is_processor(one) && is_processor(other)
+}
+
 /// A command as the program enqueued it.
 #[derive(Clone, Debug)]
 pub struct Command {
@@ -39,7 +53,8 @@ enum Is {
     Waiting,
     /// Since when.
     Ready(u64),
-    Running(u64),
+    /// From when until when.
+    Running(u64, u64),
     Done(u64, u64),
 }
 
@@ -82,8 +97,8 @@ impl Simulation {
     /// Lets one thing happen at `now`; whether anything did.
     fn step(&mut self, now: u64) -> bool {
         for n in 0..self.is.len() {
-            if let Is::Running(start) = self.is[n]
-                && start + self.commands[n].duration == now
+            if let Is::Running(start, end) = self.is[n]
+                && end == now
             {
                 self.is[n] = Is::Done(start, now);
                 return true;
@@ -104,8 +119,9 @@ impl Simulation {
         ready.sort_unstable();
         for (_, _, n) in ready {
             if !self.is_busy(self.commands[n].engine) {
-                self.is[n] = Is::Running(now);
-                self.moments.push(Reverse(now + self.commands[n].duration));
+                let end = now + self.lasts(n);
+                self.is[n] = Is::Running(now, end);
+                self.moments.push(Reverse(end));
                 return true;
             }
         }
@@ -127,8 +143,27 @@ impl Simulation {
     }
 
     fn is_busy(&self, engine: Option<(u64, Engine)>) -> bool {
-        let runs = |n: usize| matches!(self.is[n], Is::Running(_));
-        engine.is_some() && (0..self.is.len()).any(|n| runs(n) && self.commands[n].engine == engine)
+        engine.is_some_and(|engine| self.running().any(|other| other == engine))
+    }
+
+    /// The engines that are at work.
+    fn running(&self) -> impl Iterator<Item = (u64, Engine)> {
+        let all = self.is.iter().zip(&self.commands);
+        let running = all.filter(|(is, _)| matches!(is, Is::Running(..)));
+        running.filter_map(|(_, command)| command.engine)
+    }
+
+    /// What a command takes that starts now.
+    fn lasts(&self, n: usize) -> u64 {
+        let command = &self.commands[n];
+        let mut running = self.running();
+        let is_slowed = command
+            .engine
+            .is_some_and(|own| running.any(|other| contend(own, other)));
+        match is_slowed {
+            true => slowed(command.duration),
+            false => command.duration,
+        }
     }
 }
 

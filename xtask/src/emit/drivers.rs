@@ -24,6 +24,7 @@ pub fn listed(table: &Table, hash: [u8; 32]) -> Listed {
         title: format!("{} driver", table.driver),
         back_end: "drivers".into(),
         is_own: true,
+        processors: table.processors.clone(),
         hash,
     }
 }

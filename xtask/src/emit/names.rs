@@ -43,6 +43,8 @@ pub struct Listed {
     pub back_end: String,
     /// Whether it is part of gil.
     pub is_own: bool,
+    /// Names of the processors of its GPU.
+    pub processors: Vec<String>,
     /// Of its description.
     pub hash: [u8; 32],
 }
@@ -56,6 +58,7 @@ impl Listed {
             title: api.title.clone(),
             back_end: api.back_end.as_ref().unwrap_or(&api.name).clone(),
             is_own: api.home.is_none(),
+            processors: Vec::new(),
             hash,
         }
     }
@@ -78,12 +81,13 @@ pub fn index(apis: &[Listed]) -> String {
         title,
         back_end,
         is_own,
+        processors,
         hash,
     } in apis
     {
         let _ = writeln!(
             out,
-            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect }},"
+            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, processors: &{processors:?}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect }},"
         );
     }
     out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");
