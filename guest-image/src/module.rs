@@ -121,8 +121,7 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         command.arg("GIL_NO_MARKER=1");
     }
     tool::run(&mut command, "building the guest's driver", at)?;
-    let names = [DRIVER, DISK, SCREEN, MIRROR];
-    for name in names.into_iter().filter(|name| work.join(name).exists()) {
+    for name in [DRIVER, DISK, SCREEN, MIRROR] {
         let built = work.join(name);
         fs::rename(&built, at.join(name)).at(&built)?;
     }

@@ -3,7 +3,7 @@
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
 use gil_tests::{Link, binary, guest_program};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The examples that draw there.
@@ -47,24 +47,45 @@ fn printed<'a>(console: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_board_in_qemu_has_a_gpu_that_debians_mesa_draws_on() {
+fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     if !has_gpu() {
         return;
     }
-    let board = BoardMachine::with_gpu(&examples());
+    let examples = examples();
+    let board = BoardMachine::with_gpu(&examples);
     let console = board.console();
     assert!(console.contains("features: +virgl"), "{console}");
     assert!(console.contains("renderD128"), "{console}");
-    for (name, _) in EXAMPLES {
-        let lines = printed(&console, name);
-        let [first, frames @ .., last] = &lines[..] else {
-            panic!("{name} printed nothing: {console}");
-        };
-        assert!(first.contains(" on virgl"), "{lines:#?}");
-        assert_eq!(frames.len(), FRAMES.parse::<usize>().unwrap(), "{lines:#?}");
-        assert!(last.contains("PASS"), "{lines:#?}");
-    }
     is_reached(&board);
+    for (program, _) in &examples {
+        let there = on_the_board(&console, program);
+        assert_eq!(from_the_guest(&board, program), there, "{program:?}");
+    }
+}
+
+/// What an example printed when it ran on the board itself, with the GPU.
+fn on_the_board<'a>(console: &'a str, program: &Path) -> Vec<&'a str> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let lines = printed(console, &name);
+    let [first, frames @ .., last] = &lines[..] else {
+        panic!("{name} printed nothing: {console}");
+    };
+    assert!(first.contains(" on virgl"), "{lines:#?}");
+    assert_eq!(frames.len(), FRAMES.parse::<usize>().unwrap(), "{lines:#?}");
+    assert!(last.contains("PASS"), "{lines:#?}");
+    lines
+}
+
+/// What it prints in the guest, whose driver is the board's.
+fn from_the_guest(board: &BoardMachine, program: &Path) -> Vec<String> {
+    let program = program.display().to_string();
+    let run = board.run(&["--driver", "virtio_gpu", &program, FRAMES]);
+    let run = run.finish();
+    assert_eq!(run.code, Some(0), "{run:#?}\n{}", board.console());
+    assert!(run.integer("/simulated/gpu_ns") > 0, "{:#}", run.report);
+    let calls = run.report.to_string();
+    assert!(calls.contains("VIRTGPU_EXECBUFFER"), "{calls}");
+    run.stdout.lines().map(str::to_owned).collect()
 }
 
 /// The agent answers whoever has its key, although the board has no OpenCL.
