@@ -65,14 +65,6 @@ pub enum ProfileError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The file that is to be made.
-    #[error("the board's profile {} cannot be written ({source}): name a file in a folder that you can write to", path.display())]
-    Unwritten {
-        /// Its path.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
     /// Its content.
     #[error("{} is no board's profile ({what}): name a file that `gil calibrate` wrote", path.display())]
     Content {
@@ -144,18 +136,11 @@ impl Profile {
         self.contention.as_ref().map(|it| it.factor)
     }
 
-    /// Writes it where [`read`](Self::read) finds it.
-    ///
-    /// # Errors
-    /// [`ProfileError::Unwritten`].
-    pub fn write(&self, path: &Path) -> Result<(), ProfileError> {
-        let text = toml::to_string(self).unwrap_or_default();
+    /// The file's text.
+    pub fn text(&self) -> String {
         let head =
             "# A board's profile, for `gil run --board-profile`. `gil calibrate` wrote it.\n";
-        fs::write(path, format!("{head}{text}")).map_err(|source| ProfileError::Unwritten {
-            path: path.into(),
-            source,
-        })
+        format!("{head}{}", toml::to_string(self).unwrap_or_default())
     }
 }
 
@@ -184,20 +169,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("board.toml");
         for profile in [measured(), Profile::empty()] {
-            profile.write(&path).unwrap();
+            fs::write(&path, profile.text()).unwrap();
             assert_eq!(Profile::read(&path).unwrap(), profile);
         }
-        let nowhere = folder.path().join("none/board.toml");
-        let unwritten = measured().write(&nowhere).unwrap_err().to_string();
-        assert!(unwritten.contains("cannot be written"), "{unwritten}");
     }
 
     /// What is said of the profile with this in place of that.
     fn refused(from: &str, to: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("board.toml");
-        measured().write(&path).unwrap();
-        let text = fs::read_to_string(&path).unwrap();
+        let text = measured().text();
         assert!(text.contains(from), "{text}");
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
         let error = Profile::read(&path).unwrap_err().to_string();

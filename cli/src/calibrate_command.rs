@@ -1,6 +1,7 @@
 //! `gil calibrate`: measures a board, for its profile.
 
 use crate::args::CalibrateContentionArgs;
+use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use gil_benchmarks::{BenchError, Contended};
 use gil_board_client::profile::{Profile, ProfileError};
@@ -20,6 +21,9 @@ pub enum CalibrateError {
     /// The profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// Its file.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 /// `gil calibrate contention`.
@@ -30,24 +34,21 @@ pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> 
     // What cannot be written is said before time is spent.
     let profile = args.out.as_deref().map(to_extend).transpose()?;
     let contended = measure(args)?;
-    let mut text = shown(&contended);
+    // Nobody may be reading.
+    let _ = io::stdout().write_all(shown(&contended).as_bytes());
     if let (Some(path), Some(mut profile)) = (&args.out, profile) {
         profile.contention = Some(contended.contention);
-        profile.write(path)?;
-        text += &format!("written to {}\n", path.display());
+        Output::of("--out", path).write(profile.text().as_bytes())?;
     }
-    // Nobody may be reading.
-    let _ = io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 
 /// The profile that is there, or an empty one.
-fn to_extend(path: &Path) -> Result<Profile, ProfileError> {
-    match Profile::read(path) {
-        Err(ProfileError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            Ok(Profile::empty())
-        }
-        read => read,
+fn to_extend(path: &Path) -> Result<Profile, CalibrateError> {
+    Output::of("--out", path).check()?;
+    match path.exists() {
+        true => Ok(Profile::read(path)?),
+        false => Ok(Profile::empty()),
     }
 }
 
@@ -120,5 +121,6 @@ mod tests {
         assert_eq!(to_extend(&path).unwrap(), Profile::empty());
         std::fs::write(&path, "[package]\n").unwrap();
         assert!(to_extend(&path).is_err());
+        assert!(to_extend(&folder.path().join("none/board.toml")).is_err());
     }
 }

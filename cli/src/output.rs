@@ -1,5 +1,5 @@
-//! Files that a run writes for the user: `--json`, `--record`, `--keep`. Before the guest
-//! boots it is checked that they can be written.
+//! Files that commands write for the user: `--json`, `--record`, `--keep`, `--out`. It is
+//! checked that they can be written before time is spent.
 
 use gil_run_support::folder::create_file;
 use nix::unistd::{AccessFlags, access};

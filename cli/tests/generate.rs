@@ -31,7 +31,7 @@ fn bash_completes_commands_and_options() {
     let options = complete("gil run --boa", 2);
     assert_eq!(
         options.lines().collect::<Vec<_>>(),
-        ["--board", "--board-timeout"]
+        ["--board", "--board-profile", "--board-timeout"]
     );
 }
 

@@ -869,6 +869,9 @@ fn a_profile_that_is_none_is_not_replaced() {
         "unknown field `package`",
     ];
     bench.refuses(&mut bench.gil(&args), 1, &words);
+    let args = ["calibrate", "contention", "--out", "none/board.toml"];
+    let words = ["--out none/board.toml cannot be written"];
+    bench.refuses(&mut bench.gil(&args), 1, &words);
 }
 
 #[test]
