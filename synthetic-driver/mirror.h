@@ -314,5 +314,6 @@ struct dma_fence *gil_mirror_fence_new(struct gil_mirror *mirror,
 u64 gil_mirror_fence_event(struct gil_mirror *mirror, struct dma_fence *fence);
 void gil_mirror_fence_arm(struct dma_fence *fence);
 u64 gil_mirror_retired(struct gil_mirror *mirror);
+void gil_mirror_retired_free(struct gil_mirror *mirror);
 
 #endif

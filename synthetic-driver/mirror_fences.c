@@ -220,3 +220,10 @@ u64 gil_mirror_retired(struct gil_mirror *mirror)
 	kfree(first);
 	return event;
 }
+
+/* The session is over: nobody is told. */
+void gil_mirror_retired_free(struct gil_mirror *mirror)
+{
+	while (gil_mirror_retired(mirror))
+		;
+}

@@ -105,6 +105,7 @@ static void gil_mirror_detach(struct gil_mirror *mirror)
 		session = mirror->session;
 		mirror->session = NULL;
 		gil_mirror_answers_free(mirror);
+		gil_mirror_retired_free(mirror);
 	}
 	mutex_unlock(&mirror->lock);
 	if (session)
@@ -186,6 +187,17 @@ static const struct gil_mirror_driver *__init gil_mirror_table(void)
 	return NULL;
 }
 
+/* Whether every argument fits where one is copied to. */
+static bool __init gil_mirror_fits(const struct gil_mirror_driver *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->ioctl_count; i++)
+		if (table->ioctls[i].argument->size > GIL_MIRROR_ARGUMENT_MAX)
+			return false;
+	return true;
+}
+
 /* Whether its jobs signal sync objects. */
 static bool __init gil_mirror_has_syncs(const struct gil_mirror_driver *table)
 {
@@ -232,8 +244,8 @@ static int __init gil_mirror_init(void)
 	struct device *parent;
 	int err;
 
-	if (!table) {
-		pr_err("no driver %s has a table\n", driver);
+	if (!table || !gil_mirror_fits(table)) {
+		pr_err("no driver %s has a table that fits\n", driver);
 		return -EINVAL;
 	}
 	gil_mirror_parent = platform_device_register_simple(
