@@ -16,6 +16,8 @@
 /* What is longer is a region of its own. */
 #define GIL_MIRROR_INLINE_MAX 512
 #define GIL_MIRROR_WIRE_MAX 6144
+/* Bytes that the driver may write for one pointer. */
+#define GIL_MIRROR_OUT_MAX 4096
 #define GIL_PROCESSORS_MAX \
 	(GIL_ENGINE_LAST - GIL_ENGINE_PROCESSOR_FIRST + 1)
 /* In a length: the bytes are in a region. */
@@ -262,6 +264,12 @@ static int gil_args_pointer(struct gil_mirror_args *args,
 
 	if (err)
 		return err;
+	if (field->is_out && field->at_size && count > GIL_MIRROR_OUT_MAX) {
+		/* The answer has to fit; drivers write as much as they have. */
+		len = GIL_MIRROR_OUT_MAX;
+		gil_mirror_set(args->wire + GIL_MIRROR_WIRE_HEAD, field->at,
+			       field->at_size, len);
+	}
 	if (field->is_out || !len)
 		return gil_wire_u32(args, len);
 	memory = kvmalloc(len, GFP_KERNEL_ACCOUNT);
@@ -418,6 +426,13 @@ static const u8 *gil_rest_bytes(struct gil_mirror_rest *rest, u32 len)
 	return bytes;
 }
 
+static void gil_args_keep(const struct gil_mirror_args *args, u8 *merged,
+			  u32 offset, u32 size)
+{
+	gil_mirror_set(merged, offset, size,
+		       gil_mirror_get(args->argument, offset, size));
+}
+
 /* The fields that are the guest's own stay as the program gave them. */
 static void gil_args_merge(struct gil_mirror_args *args, const u8 *from)
 {
@@ -429,12 +444,12 @@ static void gil_args_merge(struct gil_mirror_args *args, const u8 *from)
 	for (i = 0; i < structure->field_count; i++) {
 		const struct gil_mirror_field *field = &structure->fields[i];
 
+		if (field->role == GIL_ROLE_FENCE)
+			gil_args_keep(args, merged, field->at, sizeof(u32));
+		if (field->role == GIL_ROLE_POINTER && field->at_size)
+			gil_args_keep(args, merged, field->at, field->at_size);
 		switch (field->role) {
 		case GIL_ROLE_FENCE:
-			gil_mirror_set(merged, field->at, sizeof(u32),
-				       gil_mirror_get(args->argument,
-						      field->at, sizeof(u32)));
-			fallthrough;
 		case GIL_ROLE_BUFFER:
 		case GIL_ROLE_NEW_BUFFER:
 		case GIL_ROLE_POINTER:
