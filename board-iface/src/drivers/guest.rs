@@ -289,6 +289,7 @@ impl<'b> Guest<'b> {
             _ => now_ns,
         };
         let (began, submitted_ns) = (clock(), now_ns());
+        call.submit_at(submitted_ns);
         let result = open.ioctl(call);
         Ok(Ran {
             result,
