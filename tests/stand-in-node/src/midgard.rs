@@ -143,9 +143,18 @@ fn draw(walk: &mut Walk<'_>, job: &[u8], is_tiler: bool) -> Result<(), Fault> {
     if word(job, DRAW) >> 3 & 3 != 0 {
         walk.has(pointer(26), 8, "occlusion counter")?;
     }
-    attributes(walk, (pointer(18), counts.attributes), pointer(16), "attribute")?;
+    attributes(
+        walk,
+        (pointer(18), counts.attributes),
+        pointer(16),
+        "attribute",
+    )?;
     attributes(walk, (pointer(22), counts.varyings), pointer(20), "varying")?;
-    uniforms(walk, (pointer(6), counts.uniform_buffers), (pointer(12), counts.uniforms))?;
+    uniforms(
+        walk,
+        (pointer(6), counts.uniform_buffers),
+        (pointer(12), counts.uniforms),
+    )?;
     textures(walk, pointer(8), counts.textures)?;
     if counts.samplers != 0 {
         walk.has(pointer(10), counts.samplers * SAMPLER, "sampler")?;
@@ -195,10 +204,11 @@ fn shader(walk: &mut Walk<'_>, at: u64) -> Result<(), Fault> {
     }
     for _ in 0..MOST {
         let tag = walk.words(at, 1, "shader")?[0];
-        let len = 16 * match tag & 0xf {
-            kind @ 8..=15 => u64::from(kind & 3) + 1,
-            _ => 1,
-        };
+        let len = 16
+            * match tag & 0xf {
+                kind @ 8..=15 => u64::from(kind & 3) + 1,
+                _ => 1,
+            };
         walk.has_code(at, len, "shader")?;
         // The last one says that there is no next.
         if tag >> 4 & 0xf <= 1 {
@@ -313,9 +323,24 @@ fn fragment(walk: &mut Walk<'_>, at: u64) -> Result<(), Fault> {
     let lines = u64::from(parameter(3) >> 16) + 1;
     // Which of them is written, how its blocks lie, and where it is described.
     let buffers = [
-        (parameter(0) >> 31, parameter(0) >> 26 & 3, 12, "color buffer"),
-        (parameter(1) >> 23 & 1, parameter(1) >> 16 & 3, 16, "depth buffer"),
-        (parameter(1) >> 31, parameter(1) >> 24 & 3, 20, "stencil buffer"),
+        (
+            parameter(0) >> 31,
+            parameter(0) >> 26 & 3,
+            12,
+            "color buffer",
+        ),
+        (
+            parameter(1) >> 23 & 1,
+            parameter(1) >> 16 & 3,
+            16,
+            "depth buffer",
+        ),
+        (
+            parameter(1) >> 31,
+            parameter(1) >> 24 & 3,
+            20,
+            "stencil buffer",
+        ),
     ];
     for (is_written, blocks, at, what) in buffers {
         let base = long(&descriptor, 32 + at * 4);
@@ -323,7 +348,11 @@ fn fragment(walk: &mut Walk<'_>, at: u64) -> Result<(), Fault> {
             continue;
         }
         // Linear ones have a line in a row, others 16.
-        let rows = if blocks == 2 { lines } else { lines.div_ceil(16) };
+        let rows = if blocks == 2 {
+            lines
+        } else {
+            lines.div_ceil(16)
+        };
         walk.has(base, u64::from(parameter(at + 2)) * rows, what)?;
     }
     Ok(())

@@ -175,9 +175,7 @@ impl OpenFile {
         let free = |(buffer, writes): &(Arc<Buffer>, bool)| buffer.free_ns(*writes);
         let after = job.buffers.iter().filter(|_| job.waits).map(free).max();
         let after = after.unwrap_or(0);
-        let started = self
-            .device
-            .start(job.processor, job.submitted_ns, after);
+        let started = self.device.start(job.processor, job.submitted_ns, after);
         for (buffer, writes) in &job.buffers {
             buffer.use_until(started.end_ns, *writes);
         }

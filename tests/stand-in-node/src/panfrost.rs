@@ -106,7 +106,11 @@ fn create_bo(file: &mut OpenFile, call: &mut Raw<'_>) -> Result<Performed, Errno
             false if size >= LARGE => LARGE,
             false => PAGE,
         },
-        within: if is_executable { CODE.max(size) } else { 1 << 32 },
+        within: if is_executable {
+            CODE.max(size)
+        } else {
+            1 << 32
+        },
     })?;
     put(argument, 8, handle);
     put_long(argument, 16, file.space.address(handle)?);
@@ -168,7 +172,11 @@ fn submit(file: &OpenFile, call: &Raw<'_>) -> Result<Performed, Errno> {
     let mut walk = Walk::new(&file.space);
     let found = midgard::chain(&mut walk, chain).map(|()| walk.found);
     let job = Job {
-        processor: if requirements & 1 != 0 { "slot0" } else { "slot1" },
+        processor: if requirements & 1 != 0 {
+            "slot0"
+        } else {
+            "slot1"
+        },
         submitted_ns: call.submitted_ns(),
         buffers,
         waits: true,

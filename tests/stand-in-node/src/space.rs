@@ -169,7 +169,8 @@ impl<'s> Walk<'s> {
     /// # Errors
     /// [`Fault`].
     pub fn has(&mut self, address: u64, len: u64, what: &'static str) -> Result<(), Fault> {
-        self.piece_wise((address, len.max(1)), what, false).map(drop)
+        self.piece_wise((address, len.max(1)), what, false)
+            .map(drop)
     }
 
     /// Shader code of so many bytes is there, where code may be.
@@ -192,12 +193,7 @@ impl<'s> Walk<'s> {
     ///
     /// # Errors
     /// [`Fault`].
-    pub fn bytes(
-        &mut self,
-        address: u64,
-        len: u64,
-        what: &'static str,
-    ) -> Result<Vec<u8>, Fault> {
+    pub fn bytes(&mut self, address: u64, len: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
         let mut bytes = vec![0; len as usize];
         for (buffer, piece) in self.piece_wise((address, len), what, false)? {
             let at = (piece.address.0 - address) as usize;

@@ -107,7 +107,12 @@ pub fn geometry(walk: &mut Walk<'_>, frame: &GpFrame) -> Result<(), Fault> {
     if frame.heap.0 != frame.heap.1 {
         walk.has(frame.heap.0, frame.heap.1 - frame.heap.0, "heap")?;
     }
-    stream(walk, frame.vertex, "vertex shader's command", vertex_command)?;
+    stream(
+        walk,
+        frame.vertex,
+        "vertex shader's command",
+        vertex_command,
+    )?;
     stream(walk, frame.lists, "polygon list's command", list_command)
 }
 
@@ -340,7 +345,10 @@ mod tests {
     }
 
     fn bytes(words: &[u64]) -> Vec<u8> {
-        words.iter().flat_map(|it| (*it as u32).to_le_bytes()).collect()
+        words
+            .iter()
+            .flat_map(|it| (*it as u32).to_le_bytes())
+            .collect()
     }
 
     #[test]
@@ -370,7 +378,8 @@ mod tests {
         geometry(&mut walk, &frame(24)).unwrap();
         let fault = geometry(&mut walk, &frame(PAGE + 8)).unwrap_err();
         assert_eq!(fault.address, at + PAGE);
-        walk.write(at, &bytes(&[0x77, 0x4001_0000]), "stream").unwrap();
+        walk.write(at, &bytes(&[0x77, 0x4001_0000]), "stream")
+            .unwrap();
         let fault = geometry(&mut walk, &frame(8)).unwrap_err();
         assert_eq!((fault.address, fault.what), (0x77, "vertex shader"));
     }
@@ -379,8 +388,12 @@ mod tests {
     fn a_stream_that_leads_to_itself_ends() {
         let (space, at) = space();
         let mut walk = Walk::new(&space);
-        walk.write(at, &bytes(&[at, 0xf000_0000]), "stream").unwrap();
+        walk.write(at, &bytes(&[at, 0xf000_0000]), "stream")
+            .unwrap();
         let frame = GpFrame::of(&bytes(&[at, at + 8, 0, 0, 0, 0])).unwrap();
-        assert_eq!(geometry(&mut walk, &frame).unwrap_err().what, "end of a stream");
+        assert_eq!(
+            geometry(&mut walk, &frame).unwrap_err().what,
+            "end of a stream"
+        );
     }
 }
