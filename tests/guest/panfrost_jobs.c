@@ -206,6 +206,33 @@ static void a_process_dies_in_mid_job(void)
 	CHECK(buffer.values[0] == 0);
 }
 
+static void a_shared_buffer_has_an_address_in_each_file(void)
+{
+	struct buffer buffer = jobs_buffer();
+	struct drm_prime_handle prime = { .handle = buffer.handle, .flags = DRM_CLOEXEC };
+	struct drm_panfrost_get_bo_offset offset = { .handle = buffer.handle };
+	uint64_t here = buffer.address;
+	int first = node;
+
+	CHECK(!ioctl(node, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	node = opened();
+	CHECK(!ioctl(node, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+	close(prime.fd);
+	offset.handle = prime.handle;
+	CHECK(!ioctl(node, DRM_IOCTL_PANFROST_GET_BO_OFFSET, &offset));
+	CHECK(offset.offset && offset.offset != here);
+	buffer.address = offset.offset;
+	put_job(&buffer, 0, WRITE_VALUE, ZERO, 1);
+	CHECK(!submit(buffer.address, &prime.handle, 0, 0));
+	CHECK(!wait_bo(prime.handle, INT64_MAX));
+	CHECK(buffer.values[0] == 0);
+	close(node);
+	node = first;
+	offset.handle = buffer.handle;
+	CHECK(!ioctl(node, DRM_IOCTL_PANFROST_GET_BO_OFFSET, &offset));
+	CHECK(offset.offset == here);
+}
+
 static void buffers_are_refused_as_by_panfrost(void)
 {
 	struct buffer buffer = { 0 };
@@ -249,33 +276,6 @@ static void questions_are_refused_as_by_panfrost(void)
 	FAILS(ioctl(node, DRM_IOW(DRM_COMMAND_BASE + 0x20, uint64_t), &wait), EINVAL);
 }
 
-static void jobs_are_refused_as_by_panfrost(void)
-{
-	struct buffer buffer = jobs_buffer();
-	uint32_t none = 999, sync = sync_new();
-	struct drm_panfrost_submit job = { .jc = buffer.address };
-
-	put_job(&buffer, 0, NULL_JOB, 0, 1);
-	FAILS(submit(0, &buffer.handle, 0, 0), EINVAL);
-	FAILS(submit(buffer.address, &buffer.handle, 0, 8), EINVAL);
-	FAILS(submit(buffer.address, &none, 0, 0), ENOENT);
-	FAILS(submit(buffer.address, &buffer.handle, 999, 0), ENODEV);
-	job.bo_handle_count = 1;
-	job.bo_handles = 8;
-	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), EFAULT);
-	job.bo_handle_count = 0;
-	job.in_sync_count = 1;
-	job.in_syncs = 8;
-	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), EFAULT);
-	job.in_syncs = (uintptr_t)&none;
-	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), ENOENT);
-	/* After all that, jobs are executed. */
-	job.in_sync_count = 0;
-	job.out_sync = sync;
-	CHECK(!ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job));
-	CHECK(!sync_wait(sync, INT64_MAX));
-}
-
 /* The status of a sync object's fence. */
 static int status_of(uint32_t sync)
 {
@@ -288,6 +288,31 @@ static int status_of(uint32_t sync)
 	CHECK(!ioctl(file.fd, SYNC_IOC_FILE_INFO, &info));
 	close(file.fd);
 	return info.status;
+}
+
+static void jobs_are_refused_as_by_panfrost(void)
+{
+	struct buffer buffer = jobs_buffer();
+	uint32_t none = 999, sync = sync_new();
+	struct drm_panfrost_submit job = { .jc = buffer.address };
+
+	put_job(&buffer, 0, NULL_JOB, 0, 1);
+	FAILS(submit(0, &buffer.handle, 0, 0), EINVAL);
+	FAILS(submit(buffer.address, &buffer.handle, 0, 8), EINVAL);
+	FAILS(submit(buffer.address, &none, 0, 0), ENOENT);
+	job.bo_handle_count = 1;
+	job.bo_handles = 8;
+	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), EFAULT);
+	job.bo_handle_count = 0;
+	job.in_sync_count = 1;
+	job.in_syncs = 8;
+	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), EFAULT);
+	job.in_syncs = (uintptr_t)&none;
+	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), ENOENT);
+	/* After all that, jobs are executed. */
+	CHECK(!submit(buffer.address, &buffer.handle, sync, 0));
+	CHECK(!sync_wait(sync, INT64_MAX));
+	CHECK(status_of(sync) == 1);
 }
 
 static void a_job_that_is_nowhere_fails(void)
@@ -329,6 +354,8 @@ int main(int argc, char **argv)
 	run_test("values are written", values_are_written);
 	run_test("ends are those of the script", ends_are_those_of_the_script);
 	run_test("a process dies in mid-job", a_process_dies_in_mid_job);
+	run_test("a shared buffer has an address in each file",
+		 a_shared_buffer_has_an_address_in_each_file);
 	run_test("buffers are refused as by panfrost", buffers_are_refused_as_by_panfrost);
 	run_test("questions are refused as by panfrost", questions_are_refused_as_by_panfrost);
 	run_test("jobs are refused as by panfrost", jobs_are_refused_as_by_panfrost);
