@@ -44,7 +44,7 @@ enum gil_mirror_role {
 	GIL_ROLE_BUFFER, /* a GEM handle */
 	GIL_ROLE_NEW_BUFFER,
 	GIL_ROLE_NEW_RESOURCE,
-	GIL_ROLE_ADDRESS,
+	GIL_ROLE_ADDRESS, /* 0: EINVAL */
 	GIL_ROLE_NEW_ADDRESS,
 	GIL_ROLE_MMAP_OFFSET,
 	GIL_ROLE_CONTEXT,
@@ -155,7 +155,7 @@ struct gil_mirror {
 struct gil_mirror_file {
 	u32 number; /* 0: the board has no such file yet */
 	struct mutex lock; /* while it is opened there */
-	u64 fence_context;
+	u64 fence_context; /* the first of GIL_PROCESSORS */
 	u64 fence_seq;
 };
 
@@ -170,7 +170,8 @@ struct gil_mirror_buffer {
 	struct drm_gem_shmem_object base;
 	u32 number; /* 0: the board has none */
 	u32 session_number;
-	u64 address; /* the GPU's; 0: not known here */
+	u64 address; /* the GPU's, in the file of the number below; 0: not known here */
+	u32 address_file;
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
 };
@@ -208,6 +209,7 @@ enum gil_mirror_class {
 #define GIL_ENGINE_GRAPHICS 4
 #define GIL_ENGINE_PROCESSOR_FIRST 8
 #define GIL_ENGINE_LAST 15
+#define GIL_PROCESSORS (GIL_ENGINE_LAST - GIL_ENGINE_PROCESSOR_FIRST + 1)
 
 /* A call, on its way to the host. */
 struct gil_mirror_call {
@@ -239,6 +241,7 @@ struct gil_mirror_reply {
 	u8 *memory; /* kmalloc; NULL: nothing */
 	const u8 *result;
 	u32 result_len;
+	u32 memory_len;
 	u32 wait_kind;
 	u64 deadline_ns;
 };
@@ -310,7 +313,8 @@ void gil_mirror_args_free(struct gil_mirror_args *args);
 /* ---- fences ---------------------------------------------------------- */
 
 struct dma_fence *gil_mirror_fence_new(struct gil_mirror *mirror,
-				       struct gil_mirror_file *file, u64 event);
+				       struct gil_mirror_file *file,
+				       u8 processor, u64 event);
 u64 gil_mirror_fence_event(struct gil_mirror *mirror, struct dma_fence *fence);
 void gil_mirror_fence_arm(struct dma_fence *fence);
 u64 gil_mirror_retired(struct gil_mirror *mirror);

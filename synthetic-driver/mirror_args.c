@@ -74,6 +74,9 @@ static int gil_struct_check(const struct gil_mirror_struct *structure,
 
 		if (field->role == GIL_ROLE_ZERO && value)
 			return -EINVAL;
+		/* No buffer is there. */
+		if (field->role == GIL_ROLE_ADDRESS && !value)
+			return -EINVAL;
 		if (field->role == GIL_ROLE_FLAGS && value & ~field->known)
 			return -EINVAL;
 		if (field->role == GIL_ROLE_HIDDEN && value < BITS_PER_LONG_LONG &&

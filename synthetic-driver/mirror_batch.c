@@ -355,6 +355,7 @@ static int gil_mirror_take(struct gil_mirror *mirror,
 	reply->memory = kmemdup(memory->reply, len, GFP_KERNEL);
 	if (!reply->memory)
 		return -ENOMEM;
+	reply->memory_len = len;
 	return gil_mirror_parse(reply, len);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <asm/unaligned.h>
 
 #include "mirror.h"
 
@@ -76,6 +77,30 @@ static void gil_mirror_fence_start(struct gil_mirror_fence *fence, u64 end_ns)
 		      HRTIMER_MODE_ABS);
 }
 
+/* wire-protocol/src/envelope/observation.rs */
+#define GIL_OBSERVATION_LEN 45
+#define GIL_OBSERVATION_CODE 40
+#define GIL_OBSERVATION_LAST 44
+#define GIL_OBSERVATION_FAILED 4
+
+/* How the one job failed that the host was asked for: behind the result there are the
+ * number of observations, and the length and the bytes of each. 0: it did not. */
+static int gil_mirror_failure(const struct gil_mirror_reply *reply)
+{
+	const u8 *rest = reply->result + reply->result_len;
+	int code;
+
+	if (!reply->memory ||
+	    reply->memory + reply->memory_len < rest + 2 + GIL_OBSERVATION_LEN ||
+	    rest[0] != 1 || rest[1] != GIL_OBSERVATION_LEN)
+		return 0;
+	rest += 2;
+	if (!(rest[GIL_OBSERVATION_LAST] & GIL_OBSERVATION_FAILED))
+		return 0;
+	code = get_unaligned_le32(rest + GIL_OBSERVATION_CODE);
+	return code < 0 && code >= -MAX_ERRNO ? code : -EIO;
+}
+
 /* Asks the host when the job ends. */
 static int gil_mirror_fence_end(struct gil_mirror_fence *fence, u64 *end_ns)
 {
@@ -90,7 +115,8 @@ static int gil_mirror_fence_end(struct gil_mirror_fence *fence, u64 *end_ns)
 	gil_mirror_call_init(&call, GIL_ENTRY_WAIT, GIL_CLASS_WAIT);
 	call.waits = &event;
 	call.wait_count = 1;
-	err = gil_mirror_ask(mirror, &call, &reply);
+	err = gil_mirror_ask(mirror, &call, &reply) ?:
+	      gil_mirror_failure(&reply);
 	kfree(reply.memory);
 	*end_ns = reply.deadline_ns;
 	return err;
@@ -164,7 +190,8 @@ static const struct dma_fence_ops gil_mirror_fence_ops = {
 
 /* The fence of a job that signals this event. */
 struct dma_fence *gil_mirror_fence_new(struct gil_mirror *mirror,
-				       struct gil_mirror_file *file, u64 event)
+				       struct gil_mirror_file *file,
+				       u8 processor, u64 event)
 {
 	struct gil_mirror_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
 
@@ -187,7 +214,7 @@ struct dma_fence *gil_mirror_fence_new(struct gil_mirror *mirror,
 	hrtimer_init(&fence->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fence->timer.function = gil_mirror_fence_due;
 	dma_fence_init(&fence->base, &gil_mirror_fence_ops, &fence->lock,
-		       file->fence_context, ++file->fence_seq);
+		       file->fence_context + processor, ++file->fence_seq);
 	return &fence->base;
 }
 

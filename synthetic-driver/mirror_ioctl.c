@@ -166,6 +166,28 @@ static int gil_run_ask(struct gil_mirror_run *run)
 
 /* ---- buffers --------------------------------------------------------- */
 
+/* Each file has an address space of its own: an address is known for one of them. */
+static void gil_run_keep_address(const struct gil_mirror_run *run,
+				 struct gil_mirror_buffer *buffer, u64 address)
+{
+	mutex_lock(&run->mirror->lock);
+	buffer->address = address;
+	buffer->address_file = run->own->number;
+	mutex_unlock(&run->mirror->lock);
+}
+
+static u64 gil_run_known_address(const struct gil_mirror_run *run,
+				 const struct gil_mirror_buffer *buffer)
+{
+	u64 address = 0;
+
+	mutex_lock(&run->mirror->lock);
+	if (buffer->address_file == run->own->number)
+		address = buffer->address;
+	mutex_unlock(&run->mirror->lock);
+	return address;
+}
+
 static int gil_run_create(struct gil_mirror_run *run)
 {
 	const struct gil_mirror_field *field =
@@ -187,27 +209,31 @@ static int gil_run_create(struct gil_mirror_run *run)
 	gil_run_set(run, field, handle);
 	field = gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
 	if (field)
-		run->args.made->address = gil_run_get(run, field);
+		gil_run_keep_address(run, run->args.made,
+				     gil_run_get(run, field));
 	return 0;
 }
 
-/* Where the board's GPU has a buffer: asked once. */
+/* Where the board's GPU has a buffer: asked once a file, while no other asks. */
 static int gil_run_address(struct gil_mirror_run *run,
 			   struct gil_mirror_buffer *buffer)
 {
 	const struct gil_mirror_field *field =
 		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
+	u64 address;
 	int err;
 
 	if (!field)
 		return 0;
-	if (!READ_ONCE(buffer->address)) {
+	address = gil_run_known_address(run, buffer);
+	if (!address) {
 		err = gil_run_build(run) ?: gil_run_ask(run);
 		if (err)
 			return err;
-		WRITE_ONCE(buffer->address, gil_run_get(run, field));
+		address = gil_run_get(run, field);
+		gil_run_keep_address(run, buffer, address);
 	}
-	gil_run_set(run, field, buffer->address);
+	gil_run_set(run, field, address);
 	return 0;
 }
 
@@ -317,6 +343,52 @@ static int gil_run_events(struct gil_mirror_run *run, u64 *events, u16 *count)
 	return 0;
 }
 
+static bool gil_run_waits_for(const struct gil_mirror_run *run,
+			      const struct dma_fence *fence)
+{
+	unsigned int i;
+
+	for (i = 0; i < run->args.fence_count; i++)
+		if (run->args.fences[i] == fence)
+			return true;
+	return false;
+}
+
+/* A job waits for those that use one of its buffers. */
+static int gil_run_wait_for_buffer(struct gil_mirror_run *run,
+				   struct gil_mirror_buffer *buffer)
+{
+	struct dma_fence **fences;
+	unsigned int i, count;
+	int err = dma_resv_get_fences(buffer->base.base.resv,
+				      DMA_RESV_USAGE_READ, &count, &fences);
+
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		if (err || dma_fence_is_signaled(fences[i]) ||
+		    gil_run_waits_for(run, fences[i]))
+			dma_fence_put(fences[i]);
+		else
+			err = gil_mirror_args_wait(&run->args, fences[i]);
+	}
+	kfree(fences);
+	return err;
+}
+
+/* Drivers that have more than one processor see to that; the others have one queue. */
+static int gil_run_wait_for_buffers(struct gil_mirror_run *run)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (!gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR))
+		return 0;
+	for (i = 0; i < run->args.buffer_count && !err; i++)
+		err = gil_run_wait_for_buffer(run, run->args.buffers[i]);
+	return err;
+}
+
 /* A buffer is in use until the job ends, and may be changed by it. */
 static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 			  struct dma_fence *fence)
@@ -335,13 +407,21 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 	return err;
 }
 
+static u64 gil_run_processor(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR);
+
+	return field ? gil_run_get(run, field) : 0;
+}
+
 /* Each of a file's processors has a queue of its own. */
 static void gil_run_place(const struct gil_mirror_run *run,
 			  struct gil_mirror_call *call)
 {
 	const struct gil_mirror_field *field =
 		gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR);
-	u64 processor = field ? gil_run_get(run, field) : 0;
+	u64 processor = gil_run_processor(run);
 
 	call->queue = processor << 32 | run->own->number;
 	call->engine = field ? GIL_ENGINE_PROCESSOR_FIRST + processor :
@@ -355,7 +435,8 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 	struct gil_mirror_call call;
 	u16 wait_count;
 	unsigned int i;
-	int err = gil_run_events(run, waits, &wait_count);
+	int err = gil_run_wait_for_buffers(run) ?:
+		  gil_run_events(run, waits, &wait_count);
 
 	for (i = 0; i < run->args.buffer_count && !err; i++)
 		err = gil_buffer_use(run->args.buffers[i], fence);
@@ -422,7 +503,10 @@ static int gil_run_start_job(struct gil_mirror_run *run,
 		return err;
 	mutex_lock(&mirror->lock);
 	signals = ++mirror->last_event;
-	fence = gil_mirror_fence_new(mirror, run->own, signals);
+	fence = gil_mirror_fence_new(mirror, run->own,
+				     min_t(u64, gil_run_processor(run),
+					   GIL_PROCESSORS - 1),
+				     signals);
 	mutex_unlock(&mirror->lock);
 	if (!fence)
 		return -ENOMEM;

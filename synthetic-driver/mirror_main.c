@@ -125,7 +125,7 @@ static int gil_mirror_open(struct drm_device *drm, struct drm_file *file)
 		return err;
 	}
 	mutex_init(&own->lock);
-	own->fence_context = dma_fence_context_alloc(1);
+	own->fence_context = dma_fence_context_alloc(GIL_PROCESSORS);
 	file->driver_priv = own;
 	return 0;
 }

@@ -39,7 +39,8 @@ impl Scripted {
     /// # Panics
     /// If the agent does not start.
     pub fn listening(address: &str, options: &[&str]) -> Self {
-        Self::of(Command::new(binary("gil-board")), address, options)
+        let agent = Command::new(binary("gil-board"));
+        Self::of(agent, address, options, Stdio::null())
     }
 
     /// As [`with`](Self::with), of another agent.
@@ -47,14 +48,22 @@ impl Scripted {
     /// # Panics
     /// If the agent does not start.
     pub fn other(agent: Command, options: &[&str]) -> Self {
+        Self::logging(agent, options, Stdio::null())
+    }
+
+    /// The same, whose log goes there.
+    ///
+    /// # Panics
+    /// If the agent does not start.
+    pub fn logging(agent: Command, options: &[&str], log: Stdio) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let address = format!("unix:{}", folder.path().join("board").display());
-        let mut scripted = Self::of(agent, &address, options);
+        let mut scripted = Self::of(agent, &address, options, log);
         scripted.folder = Some(folder);
         scripted
     }
 
-    fn of(mut agent: Command, address: &str, options: &[&str]) -> Self {
+    fn of(mut agent: Command, address: &str, options: &[&str], log: Stdio) -> Self {
         let mut agent = agent
             .args(["--listen", address, "--exit-with-stdin"])
             .args(
@@ -65,7 +74,7 @@ impl Scripted {
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("the agent starts");
         let mut ready = String::new();

@@ -2,7 +2,7 @@
 
 use super::buffers::{Buffers, Files, New};
 use super::jobs::{Job, Jobs, executed_ns, now_ns};
-use super::node::{Fence, Performed, Raw};
+use super::node::{Performed, Raw};
 use super::refusal::{FILE, MEMORY_MAX, Refusal, WRITTEN_MAX};
 use super::served::{Known, Served};
 use crate::board::{Ended, Output};
@@ -14,6 +14,7 @@ use gil_transport::memory::OutOfMemory;
 use gil_wire::driver::{Answer, Ioctl, Memory, Opened};
 use gil_wire::ending::Ending;
 use nix::errno::Errno;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Most open files.
@@ -185,6 +186,7 @@ impl<'b> Guest<'b> {
         let lens = call.memory().iter().map(Vec::len).sum::<usize>();
         let _counted = self.budget.object(lens as u64)?;
         let before = call.argument().to_vec();
+        let buffers = known.layout.processor.map(|_| named(known, &call));
         self.handles(known, &mut call, number)?;
         let new = self.vacant(known, &before)?;
         self.times(known, &mut call)?;
@@ -204,8 +206,14 @@ impl<'b> Guest<'b> {
             self.made(known, &call, new, number)?;
         }
         let processor = known.layout.processor.map_or(0, |it| it.read(&before));
-        let queue = (number, processor);
-        let ended = self.started(known, given, queue, (ran.submitted_ns, fence));
+        let job = |event| Job {
+            event,
+            submitted_ns: ran.submitted_ns,
+            fence: fence.map(Rc::from),
+            buffers,
+            after: Vec::new(),
+        };
+        let ended = self.started(known, given, (number, processor), job);
         Ok(Did {
             answer: answer(known, &call, &before, args, result),
             cpu_ns: ran.cpu_ns,
@@ -289,6 +297,7 @@ impl<'b> Guest<'b> {
             _ => now_ns,
         };
         let (began, submitted_ns) = (clock(), now_ns());
+        call.submit_at(submitted_ns);
         let result = open.ioctl(call);
         Ok(Ran {
             result,
@@ -316,17 +325,12 @@ impl<'b> Guest<'b> {
         known: &Known,
         given: &Given<'_>,
         queue: (u32, u64),
-        (submitted_ns, fence): (u64, Option<Box<dyn Fence>>),
+        job: impl FnOnce(u64) -> Job,
     ) -> Vec<Ended> {
         let Some(event) = given.event.filter(|_| known.ioctl.does == Does::Start) else {
             return Vec::new();
         };
-        let job = Job {
-            event,
-            submitted_ns,
-            fence,
-        };
-        self.jobs.add(queue, job);
+        self.jobs.add(queue, job(event));
         let ended = given.finish.then(|| self.jobs.finish(event));
         Vec::from_iter(ended.flatten())
     }
@@ -365,6 +369,24 @@ impl<'b> Guest<'b> {
             .pull(self.served, &self.files, number, region)?;
         Ok(vec![out])
     }
+}
+
+/// The numbers of the buffers that a call names, in order.
+fn named(known: &Known, call: &Raw<'_>) -> Vec<u32> {
+    let Layout {
+        buffers, pointers, ..
+    } = &known.layout;
+    let argument = buffers.iter().map(|place| place.read(call.argument()));
+    let mut all: Vec<_> = argument.collect();
+    for (pointer, memory) in pointers.iter().zip(call.memory()) {
+        for element in memory.chunks_exact(pointer.element) {
+            all.extend(pointer.buffers.iter().map(|place| place.read(element)));
+        }
+    }
+    let mut numbers: Vec<_> = all.into_iter().map(|number| number as u32).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// The buffer that a call waits for.

@@ -1,6 +1,8 @@
 //! A guest's jobs: each file's on one processor are a queue, of which each begins when the
 //! one before has ended. A job lasts from its submission, or from the end of the job before it, to the
-//! time that its fence has.
+//! time that its fence has. Where the driver's table says which processor executes a job,
+//! it begins after those of other files' on the same one, and, as drivers have it, after
+//! those on others that use a buffer of its own.
 
 use super::node::{End, Fence};
 use super::refusal::Refusal;
@@ -9,6 +11,7 @@ use gil_wire::ending::Ending;
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Jobs under way at a time: each has an open file.
@@ -39,7 +42,30 @@ pub struct Job {
     /// When it was submitted.
     pub submitted_ns: u64,
     /// Its fence; without one it has ended.
-    pub fence: Option<Box<dyn Fence>>,
+    pub fence: Option<Rc<dyn Fence>>,
+    /// The numbers of the buffers that it uses, in order, if it waits for others that use
+    /// them, and for its processor.
+    pub buffers: Option<Vec<u32>>,
+    /// Of the jobs that it waits for: [`Jobs::add`] finds them.
+    pub after: Vec<Rc<dyn Fence>>,
+}
+
+impl Job {
+    fn shares_with(&self, other: &Self) -> bool {
+        let (Some(mine), Some(theirs)) = (&self.buffers, &other.buffers) else {
+            return false;
+        };
+        mine.iter().any(|it| theirs.binary_search(it).is_ok())
+    }
+
+    /// When it begins, if it ends then and nothing of its own queue is in the way.
+    fn began_ns(&self, end_ns: u64) -> u64 {
+        let ended = |fence: &Rc<dyn Fence>| fence.wait(Duration::ZERO).ok()?;
+        let ends = self.after.iter().filter_map(ended).map(|end| end.ns);
+        // What ended later was not waited for.
+        let last = ends.filter(|ns| *ns <= end_ns).max();
+        self.submitted_ns.max(last.unwrap_or(0))
+    }
 }
 
 /// A file's jobs on one processor, in order.
@@ -95,7 +121,7 @@ impl Queue {
             0 => Ending::Done,
             error => Ending::Failed(error),
         };
-        let began = job.submitted_ns.max(self.end_ns);
+        let began = job.began_ns(end.ns).max(self.end_ns);
         Ended {
             duration_ns: end.ns.saturating_sub(began),
             ..Ended::bare(job.event, ending)
@@ -105,6 +131,15 @@ impl Queue {
     fn take(&mut self, event: u64) -> Option<Ended> {
         let at = self.unasked.iter().position(|it| it.event == event)?;
         self.unasked.remove(at)
+    }
+
+    /// The fence of the last job that another one waits for, which is for another queue:
+    /// on the same processor, or with a buffer of the same.
+    fn before(&self, job: &Job, is_same_processor: bool) -> Option<Rc<dyn Fence>> {
+        job.buffers.as_ref()?;
+        let mut jobs = self.under_way.iter().rev();
+        let last = jobs.find(|it| is_same_processor || it.shares_with(job));
+        last?.fence.clone()
     }
 
     fn has(&self, event: u64) -> bool {
@@ -174,7 +209,10 @@ impl Jobs {
     }
 
     /// A job was started on a file and one of its processors.
-    pub fn add(&mut self, queue: (u32, u64), job: Job) {
+    pub fn add(&mut self, queue: (u32, u64), mut job: Job) {
+        let others = self.queues.iter().filter(|(it, _)| **it != queue);
+        let before = others.filter_map(|(it, other)| other.before(&job, it.1 == queue.1));
+        job.after = before.collect();
         self.queues
             .entry(queue)
             .or_default()
@@ -238,7 +276,17 @@ mod tests {
         Job {
             event,
             submitted_ns,
-            fence: Some(Box::new(At(end, status))),
+            fence: Some(Rc::new(At(end, status))),
+            buffers: None,
+            after: Vec::new(),
+        }
+    }
+
+    /// One on a processor that executes one job at a time.
+    fn on_processor(event: u64, submitted_ns: u64, end: u64, buffers: &[u32]) -> Job {
+        Job {
+            buffers: Some(buffers.into()),
+            ..job(event, submitted_ns, Some(end), 0)
         }
     }
 
@@ -261,6 +309,22 @@ mod tests {
         assert!(jobs.finish(1).is_none(), "it was asked for");
         let other = jobs.finish(4).unwrap();
         assert_eq!((other.duration_ns, other.ending), (600, Ending::Failed(-5)));
+    }
+
+    #[test]
+    fn a_job_begins_after_those_that_are_in_its_way() {
+        let mut jobs = jobs();
+        jobs.add((7, 0), on_processor(1, 100, 400, &[3, 5]));
+        jobs.add((7, 1), on_processor(2, 110, 900, &[5]));
+        jobs.add((8, 1), on_processor(3, 120, 950, &[9]));
+        jobs.add((8, 0), on_processor(4, 130, 300, &[3]));
+        jobs.add((9, 2), on_processor(5, 140, 600, &[10]));
+        let mut took = |event| jobs.finish(event).unwrap().duration_ns;
+        assert_eq!(took(2), 500, "a buffer is the first job's");
+        assert_eq!(took(3), 50, "its processor executed the second");
+        assert_eq!(took(4), 170, "the first ended later: it did not wait");
+        assert_eq!(took(5), 460, "nothing was in its way");
+        assert_eq!(took(1), 300);
     }
 
     #[test]

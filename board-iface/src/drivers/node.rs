@@ -120,6 +120,7 @@ pub struct Raw<'l> {
     argument: Vec<u8>,
     memory: Vec<Vec<u8>>,
     wants_fence: bool,
+    submitted_ns: u64,
 }
 
 /// Memory of another length than the argument says.
@@ -167,6 +168,7 @@ impl<'l> Raw<'l> {
             argument: whole,
             memory,
             wants_fence: false,
+            submitted_ns: 0,
         })
     }
 
@@ -198,6 +200,17 @@ impl<'l> Raw<'l> {
     /// Whether a fence is wanted.
     pub fn wants_fence(&self) -> bool {
         self.wants_fence
+    }
+
+    /// When its job is submitted, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub fn submit_at(&mut self, ns: u64) {
+        self.submitted_ns = ns;
+    }
+
+    /// From when on its job's time counts: a node whose jobs last as long as a script says
+    /// begins them then.
+    pub fn submitted_ns(&self) -> u64 {
+        self.submitted_ns
     }
 
     /// Both, for the driver to write.

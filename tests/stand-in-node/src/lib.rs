@@ -1,0 +1,30 @@
+//! A board whose render nodes stand in for those of the drivers lima (Mali-400 MP4, of
+//! the Exynos 4412) and panfrost (Mali-T628, of the Exynos 5422), for tests where there is
+//! no such GPU. A node checks every request as the kernel's driver does, and reads what a
+//! job names at its GPU addresses; how long jobs take is given.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`back_end`] | gil's agent with these nodes; the variables that it reads |
+//! | [`script`] | how long jobs take |
+//! | [`device`] | the device behind a node: its processors, its buffers' places |
+//! | [`buffer`], [`space`] | buffers, and where an open file's address space has them |
+//! | [`node`] | a node and its open files, whatever their driver |
+//! | [`lima`], [`utgard`] | lima's requests; what its jobs name |
+//! | [`panfrost`], [`midgard`] | panfrost's requests; what its jobs name |
+//!
+//! No shader is executed: a frame has no pixels. What needs none is: Midgard's jobs that
+//! write a value, and null jobs.
+
+#![deny(unsafe_code)]
+
+pub mod back_end;
+pub mod buffer;
+pub mod device;
+pub mod lima;
+pub mod midgard;
+pub mod node;
+pub mod panfrost;
+pub mod script;
+pub mod space;
+pub mod utgard;

@@ -1,0 +1,88 @@
+//! How long jobs take: for each processor a list of times, which its jobs take in turn,
+//! written `gp=100000,200000;pp=never`, in nanoseconds.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// Of a processor that has no list.
+const USUAL_NS: u64 = 1_000_000;
+/// A job that does not end.
+pub const NEVER: u64 = u64::MAX;
+/// The processors of both devices.
+pub const PROCESSORS: [&str; 4] = ["gp", "pp", "slot0", "slot1"];
+
+/// The times of all processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    times: BTreeMap<String, Vec<u64>>,
+}
+
+/// A text that is no script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// No such processor.
+    #[error("no processor is named {0:?}: they are {names}", names = PROCESSORS.join(", "))]
+    Processor(String),
+    /// No time.
+    #[error("{0:?} is no time: write nanoseconds, or never")]
+    Time(String),
+}
+
+impl FromStr for Script {
+    type Err = ScriptError;
+
+    fn from_str(text: &str) -> Result<Self, ScriptError> {
+        let lists = text.split(';').filter(|list| !list.is_empty());
+        let times = lists.map(list).collect::<Result<_, _>>()?;
+        Ok(Self { times })
+    }
+}
+
+fn list(text: &str) -> Result<(String, Vec<u64>), ScriptError> {
+    let (name, times) = text.split_once('=').unwrap_or((text, ""));
+    if !PROCESSORS.contains(&name) {
+        return Err(ScriptError::Processor(name.into()));
+    }
+    let times = times.split(',').map(time).collect::<Result<_, _>>()?;
+    Ok((name.into(), times))
+}
+
+fn time(text: &str) -> Result<u64, ScriptError> {
+    match text {
+        "never" => Ok(NEVER),
+        _ => text.parse().map_err(|_| ScriptError::Time(text.into())),
+    }
+}
+
+impl Script {
+    /// What the job of this number takes on a processor, from 0.
+    pub fn time(&self, processor: &str, job: u64) -> u64 {
+        let Some(times) = self.times.get(processor) else {
+            return USUAL_NS;
+        };
+        let index = job % times.len().max(1) as u64;
+        times.get(index as usize).copied().unwrap_or(USUAL_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_processor_takes_its_times_in_turn() {
+        let script: Script = "gp=5,7;slot1=never".parse().unwrap();
+        let gp: Vec<_> = (0..3).map(|job| script.time("gp", job)).collect();
+        assert_eq!(gp, [5, 7, 5]);
+        assert_eq!(script.time("slot1", 9), NEVER);
+        assert_eq!(script.time("pp", 0), USUAL_NS);
+    }
+
+    #[test]
+    fn what_is_no_script_is_refused_in_one_sentence() {
+        let refused = |text: &str| text.parse::<Script>().unwrap_err().to_string();
+        assert!(refused("cpu=5").contains("gp, pp, slot0, slot1"));
+        assert!(refused("gp=soon").contains("nanoseconds"));
+        assert!(refused("gp").contains("no time"));
+    }
+}

@@ -1,0 +1,317 @@
+//! The address space of an open file, and its buffers' handles. What a job names is read
+//! here, by the table of mappings.
+
+use crate::buffer::{Buffer, PAGE};
+use gil_address_tables::{Buffer as Number, GpuAddress, Mapping, Mappings};
+use nix::errno::Errno;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How far the address spaces of two files begin from each other: what has the address of
+/// another file's buffer finds nothing, or something else.
+const APART: u64 = 0x0111_0000;
+/// So many begin at different addresses.
+const DIFFERENT: u64 = 32;
+
+/// A GPU address at which there is not what a job wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {what} at GPU address {address:#x}")]
+pub struct Fault {
+    /// The address.
+    pub address: u64,
+    /// What should be there.
+    pub what: &'static str,
+    /// Whether the GPU writes it.
+    pub writes: bool,
+}
+
+/// An address space.
+#[derive(Debug)]
+pub struct Space {
+    mappings: Mappings,
+    handles: BTreeMap<u32, Arc<Buffer>>,
+    first: u64,
+    end: u64,
+}
+
+impl Space {
+    /// That of the file of this number, with addresses in a range.
+    pub fn new(file: u64, addresses: std::ops::Range<u64>) -> Self {
+        Self {
+            mappings: Mappings::new(),
+            handles: BTreeMap::new(),
+            first: addresses.start + file % DIFFERENT * APART,
+            end: addresses.end,
+        }
+    }
+
+    /// The buffer of a handle.
+    ///
+    /// # Errors
+    /// `ENOENT`.
+    pub fn buffer(&self, handle: u32) -> Result<&Arc<Buffer>, Errno> {
+        self.handles.get(&handle).ok_or(Errno::ENOENT)
+    }
+
+    /// Buffers, by where `mmap` finds them.
+    pub fn at_place(&self, place: u64) -> Option<&Arc<Buffer>> {
+        self.handles.values().find(|it| it.place == place)
+    }
+
+    /// A handle for a buffer, which is mapped at a multiple of `align`, across no multiple
+    /// of `within`. The same buffer has the same handle.
+    ///
+    /// # Errors
+    /// `ENOSPC`.
+    pub fn add(&mut self, buffer: Arc<Buffer>, align: u64, within: u64) -> Result<u32, Errno> {
+        let mut known = self.handles.iter();
+        if let Some((handle, _)) = known.find(|(_, it)| Arc::ptr_eq(it, &buffer)) {
+            return Ok(*handle);
+        }
+        // The lowest that is free.
+        let handle = (1..).find(|handle| !self.handles.contains_key(handle));
+        let handle = handle.ok_or(Errno::ENOMEM)?;
+        let address = self.gap(buffer.len, align, within).ok_or(Errno::ENOSPC)?;
+        let mapping = Mapping {
+            address: GpuAddress(address),
+            buffer: Number(handle.into()),
+            offset: 0,
+            len: buffer.len,
+        };
+        self.mappings.map(mapping).map_err(|_| Errno::ENOSPC)?;
+        self.handles.insert(handle, buffer);
+        Ok(handle)
+    }
+
+    /// The first gap of so many bytes.
+    fn gap(&self, len: u64, align: u64, within: u64) -> Option<u64> {
+        let fit = |from: u64| {
+            let at = from.next_multiple_of(align);
+            match at / within == (at + len - 1) / within {
+                true => at,
+                false => at.next_multiple_of(within).next_multiple_of(align),
+            }
+        };
+        let mut at = fit(self.first);
+        for taken in self.mappings.iter() {
+            if at + len <= taken.address.0 {
+                break;
+            }
+            // A page between buffers is nobody's: who runs over an end is found.
+            at = fit(at.max(taken.address.0 + taken.len + PAGE));
+        }
+        (at + len <= self.end).then_some(at)
+    }
+
+    /// Gives a handle back.
+    ///
+    /// # Errors
+    /// `EINVAL`.
+    pub fn remove(&mut self, handle: u32) -> Result<(), Errno> {
+        self.handles.remove(&handle).ok_or(Errno::EINVAL)?;
+        self.mappings.unmap_buffer(Number(handle.into()));
+        Ok(())
+    }
+
+    /// Where a buffer is mapped.
+    ///
+    /// # Errors
+    /// `ENOENT`.
+    pub fn address(&self, handle: u32) -> Result<u64, Errno> {
+        let mut mappings = self.mappings.mappings_of(Number(handle.into()));
+        Ok(mappings.next().ok_or(Errno::ENOENT)?.address.0)
+    }
+
+    /// The parts of buffers that a range of addresses has.
+    fn pieces(&self, address: u64, len: u64) -> Option<Vec<(&Arc<Buffer>, Mapping)>> {
+        let pieces = self.mappings.pieces(GpuAddress(address), len).ok()?;
+        let with_buffer = |piece: Mapping| {
+            let handle = u32::try_from(piece.buffer.0).ok()?;
+            Some((self.handles.get(&handle)?, piece))
+        };
+        pieces.into_iter().map(with_buffer).collect()
+    }
+}
+
+/// A job on its way through what it names.
+#[derive(Debug)]
+pub struct Walk<'s> {
+    space: &'s Space,
+    /// What was found.
+    pub found: u64,
+}
+
+impl<'s> Walk<'s> {
+    /// One that has found nothing yet.
+    pub fn new(space: &'s Space) -> Self {
+        Self { space, found: 0 }
+    }
+
+    fn piece_wise(
+        &mut self,
+        (address, len): (u64, u64),
+        what: &'static str,
+        writes: bool,
+    ) -> Result<Vec<(&'s Arc<Buffer>, Mapping)>, Fault> {
+        let fault = Fault {
+            address,
+            what,
+            writes,
+        };
+        let space = self.space;
+        let pieces = space.pieces(address, len).ok_or(fault)?;
+        self.found += 1;
+        Ok(pieces)
+    }
+
+    /// So many bytes are there.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn has(&mut self, address: u64, len: u64, what: &'static str) -> Result<(), Fault> {
+        self.piece_wise((address, len.max(1)), what, false)
+            .map(drop)
+    }
+
+    /// Shader code of so many bytes is there, where code may be.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn has_code(&mut self, address: u64, len: u64, what: &'static str) -> Result<(), Fault> {
+        let pieces = self.piece_wise((address, len.max(1)), what, false)?;
+        match pieces.iter().all(|(buffer, _)| buffer.is_executable) {
+            true => Ok(()),
+            false => Err(Fault {
+                address,
+                what,
+                writes: false,
+            }),
+        }
+    }
+
+    /// The bytes there.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn bytes(&mut self, address: u64, len: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
+        let mut bytes = vec![0; len as usize];
+        for (buffer, piece) in self.piece_wise((address, len), what, false)? {
+            let at = (piece.address.0 - address) as usize;
+            buffer.read(piece.offset, &mut bytes[at..at + piece.len as usize]);
+        }
+        Ok(bytes)
+    }
+
+    /// So many numbers of 32 bits there.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn words(
+        &mut self,
+        address: u64,
+        count: u64,
+        what: &'static str,
+    ) -> Result<Vec<u32>, Fault> {
+        let bytes = self.bytes(address, count * 4, what)?;
+        Ok((0..count as usize).map(|n| word(&bytes, n * 4)).collect())
+    }
+
+    /// Writes bytes there.
+    ///
+    /// # Errors
+    /// [`Fault`]; then nothing is written.
+    pub fn write(&mut self, address: u64, bytes: &[u8], what: &'static str) -> Result<(), Fault> {
+        for (buffer, piece) in self.piece_wise((address, bytes.len() as u64), what, true)? {
+            let at = (piece.address.0 - address) as usize;
+            buffer.write(piece.offset, &bytes[at..at + piece.len as usize]);
+        }
+        Ok(())
+    }
+}
+
+/// The number of 32 bits there; 0 beyond the end.
+pub fn word(bytes: &[u8], at: usize) -> u32 {
+    let four = bytes.get(at..).and_then(|rest| rest.first_chunk());
+    u32::from_le_bytes(four.copied().unwrap_or_default())
+}
+
+/// The number of 64 bits there; 0 beyond the end.
+pub fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+/// Sets the number of 32 bits there, if it is inside.
+pub fn put(bytes: &mut [u8], at: usize, number: u32) {
+    if let Some(four) = bytes.get_mut(at..at + 4) {
+        four.copy_from_slice(&number.to_le_bytes());
+    }
+}
+
+/// Sets the number of 64 bits there, if it is inside.
+pub fn put_long(bytes: &mut [u8], at: usize, number: u64) {
+    if let Some(eight) = bytes.get_mut(at..at + 8) {
+        eight.copy_from_slice(&number.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(file: u64) -> Space {
+        Space::new(file, 0x4000_0000..0x8000_0000)
+    }
+
+    fn buffer(len: u64) -> Arc<Buffer> {
+        Arc::new(Buffer::new(len, false, false, 0))
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_what_is_beside_is_a_fault() {
+        let mut space = space(1);
+        let handle = space.add(buffer(PAGE), PAGE, 1 << 32).unwrap();
+        let at = space.address(handle).unwrap();
+        let mut walk = Walk::new(&space);
+        walk.write(at + 8, &[1, 2, 3, 4], "word").unwrap();
+        assert_eq!(walk.words(at + 8, 1, "word").unwrap(), [0x0403_0201]);
+        assert_eq!(walk.found, 2);
+        let beyond = walk.has(at + PAGE - 2, 4, "end").unwrap_err();
+        let sentence = format!("no end at GPU address {:#x}", at + PAGE - 2);
+        assert_eq!(beyond.to_string(), sentence);
+        assert!(walk.has_code(at, 4, "shader").is_err(), "it has none");
+        space.remove(handle).unwrap();
+        assert!(Walk::new(&space).has(at, 1, "it").is_err());
+        assert_eq!(space.remove(handle), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn files_have_addresses_of_their_own_which_are_used_again() {
+        let (mut one, mut other) = (space(1), space(2));
+        let place = |space: &mut Space| {
+            let handle = space.add(buffer(3 * PAGE), PAGE, 1 << 32).unwrap();
+            (handle, space.address(handle).unwrap())
+        };
+        let (handle, first) = place(&mut one);
+        assert_ne!(place(&mut other).1, first);
+        let second = place(&mut one).1;
+        assert!(second >= first + 3 * PAGE);
+        one.remove(handle).unwrap();
+        assert_eq!(place(&mut one), (handle, first));
+        let shared = buffer(PAGE);
+        let handles = [0; 2].map(|_| one.add(shared.clone(), PAGE, 1 << 32).unwrap());
+        assert_eq!(handles[0], handles[1]);
+    }
+
+    #[test]
+    fn addresses_are_aligned_and_cross_no_border() {
+        let mut space = space(1);
+        for (len, align, within) in [(3 * PAGE, 1 << 14, 1 << 16), (1 << 16, 1 << 16, 1 << 16)] {
+            let handle = space.add(buffer(len), align, within).unwrap();
+            let at = space.address(handle).unwrap();
+            assert_eq!(at % align, 0);
+            assert_eq!(at / within, (at + len - 1) / within);
+        }
+        let mut small = Space::new(0, 0x1000..0x1800);
+        assert_eq!(small.add(buffer(PAGE), PAGE, 1 << 32), Err(Errno::ENOSPC));
+    }
+}

@@ -1,0 +1,121 @@
+//! Debian's Mesa on the drivers lima and panfrost, on a board whose nodes stand in for
+//! those of a Mali-400 and a Mali-T628: it checks each request, and that what each job
+//! names is there. Nothing is drawn.
+
+use gil_tests::scripted::Scripted;
+use gil_tests::{Finished, Link, Run, binary, guest_program};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The examples that submit jobs there, with so many frames each.
+const EXAMPLES: [(&str, Link); 5] = [
+    ("gles-quads", Link::Gles),
+    ("gles-shape", Link::Gles),
+    ("gles-fog", Link::Gles),
+    ("gles-rubik", Link::Gles),
+    ("gles1-fog", Link::Gles1),
+];
+const FRAMES: &str = "3";
+
+/// An agent with stand-in nodes, and its log.
+struct Board {
+    agent: Scripted,
+    log: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Board {
+    /// One whose jobs take these times, and that waits so long for one.
+    fn new(times: &str, limit_ms: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut agent = Command::new(binary("stand-in-board"));
+        agent.env("GIL_STAND_IN_TIMES", times);
+        agent.env("GIL_STAND_IN_LIMIT_MS", limit_ms.to_string());
+        let to: Stdio = File::create(&log).unwrap().into();
+        Self {
+            agent: Scripted::logging(agent, &[], to),
+            log,
+            _folder: folder,
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn run(&self, driver: &str, options: &[&str], program: &[&str]) -> Finished {
+        let mut args = vec!["--driver", driver, "--board", self.agent.address()];
+        args.extend(options);
+        args.extend(program);
+        Run::new(args).finish()
+    }
+}
+
+/// Jobs of a processor in a log, and that none of them failed.
+fn jobs(log: &str, processor: &str) -> usize {
+    assert!(!log.contains("fails: "), "{log}");
+    let name = format!(" on {processor} names ");
+    log.lines().filter(|line| line.contains(&name)).count()
+}
+
+/// The examples submit their jobs, to the end; the board found what each of them names.
+fn draws(driver: &str, renderer: &str, processors: [&str; 2]) {
+    let board = Board::new("", 30_000);
+    for (name, link) in EXAMPLES {
+        let before = processors.map(|it| jobs(&board.log(), it));
+        let program = guest_program(&format!("examples/{name}/{name}.c"), link);
+        let program = program.display().to_string();
+        let run = board.run(driver, &[], &[&program, FRAMES]).ok();
+        let first = run.stdout.lines().next().unwrap_or_default();
+        assert!(first.ends_with(&format!(" on {renderer}")), "{run:#?}");
+        assert!(run.stdout.contains(": PASS"), "{run:#?}");
+        for (processor, before) in processors.into_iter().zip(before) {
+            let more = jobs(&board.log(), processor) - before;
+            let frames: usize = FRAMES.parse().unwrap();
+            assert!(more >= frames, "{name}: {more} jobs on {processor}");
+        }
+    }
+}
+
+#[test]
+fn debians_lima_submits_the_examples_jobs() {
+    draws("lima", "Mali400", ["gp", "pp"]);
+}
+
+#[test]
+fn debians_panfrost_submits_the_examples_jobs() {
+    draws("panfrost", "Mali-T620 (Panfrost)", ["slot1", "slot0"]);
+}
+
+/// EGL says which drivers it found.
+#[test]
+fn eglinfo_names_the_gpu() {
+    let board = Board::new("", 30_000);
+    for (driver, renderer) in [("lima", "Mali400"), ("panfrost", "Mali-T620")] {
+        let options = ["--pkg", "mesa-utils-bin"];
+        let run = board.run(driver, &options, &["eglinfo.aarch64-linux-gnu"]);
+        assert!(run.stdout.contains(renderer), "{run:#?}");
+    }
+}
+
+/// By the kernel's own calls, in simulated time.
+fn panfrost_jobs(times: &str, limit_ms: u64, argument: &str) {
+    let board = Board::new(times, limit_ms);
+    let program = guest_program("tests/guest/panfrost_jobs.c", Link::Static);
+    let program = program.display().to_string();
+    let run = board.run("panfrost", &[], &[&program, argument]).ok();
+    assert!(run.stdout.contains("ok "), "{run:#?}");
+    assert!(!run.stdout.contains("not ok"), "{run:#?}");
+}
+
+#[test]
+fn jobs_end_when_the_script_says_and_refusals_have_their_errno() {
+    panfrost_jobs("slot0=3000000;slot1=3000000", 30_000, "3000");
+}
+
+#[test]
+fn jobs_that_do_not_end_are_given_up() {
+    panfrost_jobs("slot1=never", 300, "never");
+}
