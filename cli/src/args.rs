@@ -13,7 +13,7 @@ use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{Profile, ProfileError};
-use gil_detect::watch::Spec;
+use gil_detect::watch::{Spec, ioctl};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -233,6 +233,11 @@ pub struct RunArgs {
     /// may be repeated.
     #[arg(long, value_name = "SYMBOL")]
     pub watch: Vec<Spec>,
+    /// Print a line for every call of a GPU's kernel driver, decoded: of the guest's own
+    /// (its module, found by symbol), or of the one that --driver puts in its place:
+    /// virtio_gpu, lima or panfrost.
+    #[arg(long, value_name = "NAME", value_parser = driver)]
+    pub watch_driver: Option<String>,
     /// Lines at most for each watched function; calls beyond are counted.
     #[arg(long, value_name = "LINES", default_value_t = WATCH_LIMIT)]
     pub watch_limit: u64,
@@ -336,6 +341,19 @@ impl RunArgs {
         let usual: Vec<_> = usual.flatten().collect();
         let all = usual.iter().chain(&self.env_files);
         environment::join(all.chain(&self.env))
+    }
+
+    /// What is watched: functions, and a driver's ioctls in its own module, or where
+    /// `--driver` has the module that mirrors it.
+    pub fn watched(&self) -> Vec<Spec> {
+        let of_driver =
+            self.watch_driver
+                .iter()
+                .flat_map(|name| match self.driver.as_ref() == Some(name) {
+                    true => vec![ioctl::in_mirror(name)],
+                    false => ioctl::in_driver(name).unwrap_or_default(),
+                });
+        self.watch.iter().cloned().chain(of_driver).collect()
     }
 
     /// Modules of the kernel that the guest needs for what it reaches.

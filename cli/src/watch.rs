@@ -53,6 +53,7 @@ pub fn resolve(asked: &[Spec], beside: &[PackageSet], at: &Path) -> Result<Vec<S
     let mut specs = Vec::new();
     for spec in asked {
         match (&spec.object, &spec.file) {
+            (Some(_), None) if spec.driver.is_some() => specs.push(spec.clone()),
             (Some(object), None) => specs.extend(in_guest(spec, object, &guest, specs.len(), at)?),
             _ => specs.push(spec.clone()),
         }

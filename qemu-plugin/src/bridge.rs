@@ -52,6 +52,7 @@ impl Doorbells {
             object: Some("gil".into()),
             function: DOORBELL.into(),
             file: None,
+            driver: None,
         };
         let kernel = config.kernel.as_deref();
         match Watches::new(&[spec], kernel, u64::MAX) {

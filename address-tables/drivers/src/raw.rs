@@ -12,6 +12,7 @@ pub struct Raw {
     pub description: String,
     pub version: [u32; 3],
     pub header: String,
+    pub functions: String,
     pub infix: Option<String>,
     pub addresses: super::Addresses,
     #[serde(default)]

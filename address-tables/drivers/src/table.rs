@@ -109,6 +109,9 @@ pub struct Table {
     pub version: [u32; 3],
     /// The kernel's header.
     pub header: String,
+    /// What the kernel's functions of its ioctls are called; `{}` is the ioctl's name in
+    /// small letters.
+    functions: String,
     /// What its names have behind `DRM_IOCTL_`.
     pub infix: String,
     /// Who chooses addresses.
@@ -139,6 +142,7 @@ impl Table {
             description: raw.description,
             version: raw.version,
             header: raw.header,
+            functions: raw.functions,
             addresses: raw.addresses,
             processors: raw.processors,
             structs: BTreeMap::new(),
@@ -263,6 +267,18 @@ impl Table {
         self.ioctls.values()
     }
 
+    /// The kernel's function that executes an ioctl, with the arguments of
+    /// `drm_ioctl_t` (Linux, `include/drm/drm_ioctl.h`): the device, a copy of the
+    /// argument, the open file.
+    pub fn function(&self, ioctl: &Ioctl) -> String {
+        self.functions.replace("{}", &ioctl.name.to_lowercase())
+    }
+
+    /// An ioctl's name for people: what the header has behind `DRM_IOCTL_`.
+    pub fn shown(&self, ioctl: &Ioctl) -> String {
+        format!("{}_{}", self.infix, ioctl.name)
+    }
+
     /// The ioctl of a number, from `DRM_COMMAND_BASE`.
     pub fn ioctl(&self, number: u32) -> Option<&Ioctl> {
         self.ioctls.get(&number)
@@ -290,6 +306,7 @@ mod tests {
         description = "a sample"
         version = [1, 0, 0]
         header = "sample.h"
+        functions = "sample_{}"
         addresses = "none"
         [structs]
         pair = ["u32 one", "u32 two"]

@@ -125,7 +125,7 @@ impl<'a> Gem5<'a> {
             scripts: PathBuf::new(),
             argv: Vec::new(),
             memory: args.memory.unwrap_or(memory::USUAL),
-            watch: args.watch.clone(),
+            watch: args.watched(),
         })
     }
 
@@ -158,7 +158,7 @@ impl<'a> Gem5<'a> {
         let sizes = system.lay_out(&self.args.start(), guest, at)?;
         self.memory = memory::choose(self.args.memory, sizes)?;
         kernel_command::make_elf(&system.kernel.image, &at.join(file::KERNEL_ELF))?;
-        self.watch = watch::resolve(&self.args.watch, &[], at)?;
+        self.watch = watch::resolve(&self.args.watched(), &[], at)?;
         Ok(())
     }
 

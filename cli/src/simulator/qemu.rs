@@ -76,7 +76,8 @@ impl<'a> Qemu<'a> {
     fn may_continue(&self) -> bool {
         let is_module = |spec: &Spec| spec.file.is_none() && spec.object.is_some();
         let mut modules = self.watch.iter().filter(|spec| is_module(spec));
-        !self.args.boot && modules.all(|spec| spec.object.as_deref() == Some("gil"))
+        !self.args.boot
+            && modules.all(|spec| matches!(spec.object.as_deref(), Some("gil" | "gil_mirror")))
     }
 
     /// A guest that cannot be saved boots at each run.
@@ -126,7 +127,7 @@ impl Simulator for Qemu<'_> {
         let sizes = system.lay_out(&self.args.start(), guest, at)?;
         self.machine.memory = memory::choose(self.args.memory, sizes)?;
         self.machine.disks = link_disks(&guest.sets, at)?;
-        self.watch = watch::resolve(&self.args.watch, &guest.sets, at)?;
+        self.watch = watch::resolve(&self.args.watched(), &guest.sets, at)?;
         if self.may_continue() {
             self.continue_saved(at, progress);
         }

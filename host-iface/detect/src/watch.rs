@@ -22,6 +22,7 @@
 //! [`kernel_image`]: super::kernel_image
 
 pub mod arguments;
+pub mod ioctl;
 mod mapping;
 mod module;
 mod places;
@@ -39,9 +40,11 @@ use super::marker::is_kernel_address;
 use super::symbol::{self, SymbolError};
 use arguments::{Arguments, Convention};
 use gil_uapi::VirtualAddress;
+use ioctl::Ioctls;
 use mapping::Mappings;
 use module::Loader;
 use process::ProcessCode;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -100,6 +103,9 @@ pub enum WatchError {
         "--watch {0}: to find what the guest loads, gil needs a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_KALLSYMS"
     )]
     NoTypes(String),
+    /// No driver has such an ioctl.
+    #[error(transparent)]
+    Driver(#[from] SpecError),
     /// The program's or library's file.
     #[error("--watch {spec}: {}: {error}", file.display())]
     File {
@@ -118,6 +124,8 @@ struct Watch {
     spec: Spec,
     target: Target,
     parameters: Option<Vec<Parameter>>,
+    /// The ioctls that it executes.
+    ioctls: Option<Ioctls>,
     /// Calls seen.
     calls: AtomicU64,
     /// Places where the function was found.
@@ -203,6 +211,7 @@ impl Watches {
             spec: spec.clone(),
             target,
             parameters,
+            ioctls: Ioctls::of(spec)?,
             calls: AtomicU64::new(0),
             places: AtomicU64::new(places),
             is_told: AtomicBool::new(false),
@@ -322,6 +331,7 @@ impl Watches {
                 when,
                 process: guest.process(),
                 arguments: watch.arguments(guest),
+                ioctl: watch.ioctls.as_ref().map(|ioctls| ioctls.read(guest)),
             })
         })
     }
@@ -365,7 +375,25 @@ impl Watches {
                 )),
             }
         };
-        self.watches.iter().filter_map(line).collect()
+        let plain = self.watches.iter().filter(|it| it.ioctls.is_none());
+        plain.filter_map(line).chain(self.driver_calls()).collect()
+    }
+
+    /// What the functions of each driver's ioctls saw together, a line a driver.
+    fn driver_calls(&self) -> Vec<String> {
+        let mut drivers: BTreeMap<&str, u64> = BTreeMap::new();
+        for watch in &self.watches {
+            if let Some(ioctls) = &watch.ioctls {
+                let calls = watch.calls.load(Relaxed);
+                *drivers.entry(ioctls.driver()).or_default() += calls;
+            }
+        }
+        let line = |(driver, calls)| match calls {
+            0 => format!("no call of the driver {driver} was seen: its module was not used"),
+            1 => format!("the driver {driver} was called once"),
+            _ => format!("the driver {driver} was called {calls} times"),
+        };
+        drivers.into_iter().map(line).collect()
     }
 
     /// Whether a function of that label was called in any file.

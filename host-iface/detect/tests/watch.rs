@@ -209,6 +209,7 @@ fn a_call_has_values() {
         when,
         process: Some(42),
         arguments: expected.clone(),
+        ioctl: None,
     };
     assert_eq!(
         watches.reach(at, &machine, when),

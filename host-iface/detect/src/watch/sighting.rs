@@ -1,6 +1,7 @@
 //! A call of a watched function, as values, and the line that a user reads.
 
 use super::arguments::Arguments;
+use super::ioctl::Ioctl;
 use std::fmt;
 
 /// What is seen at a point. Prints as the user's line.
@@ -30,6 +31,8 @@ pub struct Call<'a> {
     pub process: Option<u32>,
     /// The arguments.
     pub arguments: Arguments<'a>,
+    /// The ioctl, if the function executes a driver's, decoded.
+    pub ioctl: Option<Ioctl>,
 }
 
 /// When something happened in the simulation.
@@ -62,7 +65,10 @@ impl fmt::Display for Call<'_> {
         if let Some(process) = self.process {
             write!(f, ", pid {process}")?;
         }
-        write!(f, ": {}({})", self.label, self.arguments)
+        match &self.ioctl {
+            Some(ioctl) => write!(f, ": {ioctl}"),
+            None => write!(f, ": {}({})", self.label, self.arguments),
+        }
     }
 }
 

@@ -13,6 +13,9 @@ pub struct Spec {
     pub function: String,
     /// The ELF file of a program or library.
     pub file: Option<PathBuf>,
+    /// The kernel driver of whose ioctls it is one: its argument is decoded by the
+    /// driver's table.
+    pub driver: Option<String>,
 }
 
 /// Text that names no function.
@@ -20,17 +23,21 @@ pub struct Spec {
 #[error(
     "{0} names no function: write FUNCTION of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION"
 )]
-pub struct SpecError(String);
+pub struct SpecError(pub(super) String);
 
 impl FromStr for Spec {
     type Err = SpecError;
 
     /// `FUNCTION`, `OBJECT:FUNCTION`, each with `@FILE` behind it where the ELF
-    /// file of the object is known.
+    /// file of the object is known, or with `#DRIVER` if it is an ioctl of that driver.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (name, file) = match text.split_once('@') {
             Some((name, file)) => (name, Some(file)),
             None => (text, None),
+        };
+        let (name, driver) = match name.split_once('#') {
+            Some((name, driver)) => (name, Some(driver)),
+            None => (name, None),
         };
         let (object, function) = match name.split_once(':') {
             Some((object, function)) => (Some(object), function),
@@ -41,13 +48,15 @@ impl FromStr for Spec {
             !part.is_empty() && part.chars().all(is_plain)
         };
         let is_word = |part: &str| is_name(part) && !part.contains(char::is_whitespace);
-        let has_words = is_word(function) && object.is_none_or(is_word);
+        let has_words =
+            is_word(function) && object.is_none_or(is_word) && driver.is_none_or(is_word);
         // Folders may have spaces in their names.
         match has_words && file.is_none_or(is_name) {
             true => Ok(Self {
                 object: object.map(Into::into),
                 function: function.into(),
                 file: file.map(Into::into),
+                driver: driver.map(Into::into),
             }),
             false => Err(SpecError(text.into())),
         }
@@ -68,8 +77,12 @@ impl Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.object {
-            Some(object) => write!(f, "{object}:{}", self.function),
-            None => f.write_str(&self.function),
+            Some(object) => write!(f, "{object}:{}", self.function)?,
+            None => f.write_str(&self.function)?,
+        }
+        match &self.driver {
+            Some(driver) => write!(f, "#{driver}"),
+            None => Ok(()),
         }
     }
 }
