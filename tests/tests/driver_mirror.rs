@@ -57,10 +57,18 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     assert!(console.contains("features: +virgl"), "{console}");
     assert!(console.contains("renderD128"), "{console}");
     is_reached(&board);
+    another_driver_is_refused(&board);
     for (program, _) in &examples {
         let there = on_the_board(&console, program);
         assert_eq!(from_the_guest(&board, program), there, "{program:?}");
     }
+}
+
+/// Mesa would draw on the guest's CPU instead.
+fn another_driver_is_refused(board: &BoardMachine) {
+    let run = board.run(&["--driver", "lima", "true"]).finish();
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    assert!(run.stderr.contains("serves no lima"), "{run:#?}");
 }
 
 /// What an example printed when it ran on the board itself, with the GPU.
