@@ -80,11 +80,11 @@ pub enum AgentError {
     Confused,
     /// It has no device for what the guest has a driver of.
     #[error(
-        "the board {address} serves no {title}: use one whose GPU has it, which `gil ping` shows, or leave --driver out"
+        "the board {name} serves no {title}: use one whose GPU has it, which `gil ping` shows, or leave --driver out"
     )]
     NotServed {
-        /// Where it listens.
-        address: String,
+        /// Where it listens, or that it is this machine's.
+        name: String,
         /// The driver.
         title: &'static str,
     },
@@ -108,7 +108,17 @@ const READY_SESSIONS: &str = "1";
 pub struct Agent {
     /// Where it listens, for the plugin.
     pub address: String,
-    _process: Option<Owned>,
+    process: Option<Owned>,
+}
+
+impl Agent {
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        match self.process {
+            Some(_) => "of this machine",
+            None => &self.address,
+        }
+    }
 }
 
 /// A board of which it is known where it will listen. It looks for its devices
@@ -128,15 +138,15 @@ impl Starting {
     /// [`AgentError`] says why it does not.
     pub fn ready(self) -> Result<Agent, AgentError> {
         let Some((mut process, log)) = self.started else {
-            let (address, _process) = (self.address, None);
-            return Ok(Agent { address, _process });
+            let (address, process) = (self.address, None);
+            return Ok(Agent { address, process });
         };
         let address = first_line(&mut process)?
             .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))
             .ok_or_else(|| AgentError::Ended(last_words(&log)))?;
         Ok(Agent {
             address,
-            _process: Some(process),
+            process: Some(process),
         })
     }
 }

@@ -255,8 +255,8 @@ fn check_serves(agent: &Agent, key: Option<&str>, driver: &str) -> Result<(), Ag
     if connection.serves(api)? {
         return Ok(());
     }
-    let (address, title) = (agent.address.clone(), api.title);
-    Err(AgentError::NotServed { address, title })
+    let (name, title) = (agent.name().into(), api.title);
+    Err(AgentError::NotServed { name, title })
 }
 
 /// Values of a simulator's options `board` and `key`, each of which may come

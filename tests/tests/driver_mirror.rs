@@ -2,7 +2,7 @@
 //! virtio GPU, which virgl draws on this machine's CPU: its render node is a real one.
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
-use gil_tests::{Link, binary, guest_program};
+use gil_tests::{Link, Width, binary, guest_program, guest_program_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,6 +62,10 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
         let there = on_the_board(&console, program);
         assert_eq!(from_the_guest(&board, program), there, "{program:?}");
     }
+    let source = "examples/gles-shape/gles-shape.c";
+    let narrow = guest_program_of(Width::Armhf, source, Link::Gles);
+    let there = on_the_board(&console, &narrow);
+    assert_eq!(from_the_guest(&board, &narrow), there, "of 32 bits");
 }
 
 /// Mesa would draw on the guest's CPU instead.
