@@ -7,6 +7,7 @@ use gil_run_support::process::Owned;
 use gil_transport::client::{BoardConfig, Client, ClientError, Received};
 use gil_transport::secure::KeyError;
 use gil_wire::address::{Address, AddressError};
+use gil_wire::description::Api;
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{Reply, Request};
 use gil_wire::status::Status;
@@ -77,6 +78,16 @@ pub enum AgentError {
     /// It answered something else.
     #[error("the board's answer does not match the question: use the same gil release on both")]
     Confused,
+    /// It has no device for what the guest has a driver of.
+    #[error(
+        "the board {name} serves no {title}: use one whose GPU has it, which `gil ping` shows, or leave --driver out"
+    )]
+    NotServed {
+        /// Where it listens, or that it is this machine's.
+        name: String,
+        /// The driver.
+        title: &'static str,
+    },
     /// An address the simulator's options cannot carry.
     #[error(
         "the path {0} has a comma, which a simulator's options cannot carry: use a path without"
@@ -97,7 +108,17 @@ const READY_SESSIONS: &str = "1";
 pub struct Agent {
     /// Where it listens, for the plugin.
     pub address: String,
-    _process: Option<Owned>,
+    process: Option<Owned>,
+}
+
+impl Agent {
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        match self.process {
+            Some(_) => "of this machine",
+            None => &self.address,
+        }
+    }
 }
 
 /// A board of which it is known where it will listen. It looks for its devices
@@ -117,15 +138,15 @@ impl Starting {
     /// [`AgentError`] says why it does not.
     pub fn ready(self) -> Result<Agent, AgentError> {
         let Some((mut process, log)) = self.started else {
-            let (address, _process) = (self.address, None);
-            return Ok(Agent { address, _process });
+            let (address, process) = (self.address, None);
+            return Ok(Agent { address, process });
         };
         let address = first_line(&mut process)?
             .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))
             .ok_or_else(|| AgentError::Ended(last_words(&log)))?;
         Ok(Agent {
             address,
-            _process: Some(process),
+            process: Some(process),
         })
     }
 }
@@ -383,6 +404,16 @@ impl Connection {
             Reply::Devices { devices } => Ok(devices),
             _ => Err(AgentError::Confused),
         })
+    }
+
+    /// Whether it has a device for this API; a recording says nothing of it.
+    ///
+    /// # Errors
+    /// As [`devices`](Self::devices).
+    pub fn serves(&mut self, api: &Api) -> Result<bool, AgentError> {
+        let devices = self.devices()?;
+        let mut names = devices.iter().map(|device| device.api.as_str());
+        Ok(names.any(|name| [api.title, gil_board::replay::API].contains(&name)))
     }
 
     /// The agent's status.

@@ -3,6 +3,7 @@
 use crate::agent::{self, Agent, AgentError, Board, Starting};
 use gil_board::cli::Confining;
 use gil_wire::choice::{Together, UnknownApi};
+use gil_wire::generated::APIS;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -226,14 +227,36 @@ impl StartingAll {
         }
     }
 
-    /// Waits until all listen.
+    /// Waits until all listen; the one for the API of a driver has a device for it.
     ///
     /// # Errors
     /// [`AgentError`] says why one does not.
-    pub fn ready(self) -> Result<Vec<Agent>, AgentError> {
-        let all = self.0.into_iter();
-        all.map(|(_, starting, _)| starting.ready()).collect()
+    pub fn ready(self, driver: Option<&str>) -> Result<Vec<Agent>, AgentError> {
+        let names: Vec<_> = self.0.iter().map(|(name, ..)| *name).collect();
+        let serves = names.iter().find(|name| name.is_some() && **name == driver);
+        let serves = serves.copied().flatten();
+        let ready = |(name, starting, key): (Option<&str>, Starting, Option<String>)| {
+            let agent = starting.ready()?;
+            if let (Some(driver), true) = (driver, name == serves) {
+                check_serves(&agent, key.as_deref(), driver)?;
+            }
+            Ok(agent)
+        };
+        self.0.into_iter().map(ready).collect()
     }
+}
+
+fn check_serves(agent: &Agent, key: Option<&str>, driver: &str) -> Result<(), AgentError> {
+    let api = APIS.iter().find(|api| api.name == driver);
+    let (Some(api), Ok(address)) = (api, agent.address.parse()) else {
+        return Ok(());
+    };
+    let mut connection = agent::Connection::open(&address, key.map(Path::new))?;
+    if connection.serves(api)? {
+        return Ok(());
+    }
+    let (name, title) = (agent.name().into(), api.title);
+    Err(AgentError::NotServed { name, title })
 }
 
 /// Values of a simulator's options `board` and `key`, each of which may come

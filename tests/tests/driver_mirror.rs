@@ -2,7 +2,7 @@
 //! virtio GPU, which virgl draws on this machine's CPU: its render node is a real one.
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
-use gil_tests::{Link, binary, guest_program};
+use gil_tests::{Link, Width, binary, guest_program, guest_program_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,10 +57,22 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     assert!(console.contains("features: +virgl"), "{console}");
     assert!(console.contains("renderD128"), "{console}");
     is_reached(&board);
+    another_driver_is_refused(&board);
     for (program, _) in &examples {
         let there = on_the_board(&console, program);
         assert_eq!(from_the_guest(&board, program), there, "{program:?}");
     }
+    let source = "examples/gles-shape/gles-shape.c";
+    let narrow = guest_program_of(Width::Armhf, source, Link::Gles);
+    let there = on_the_board(&console, &narrow);
+    assert_eq!(from_the_guest(&board, &narrow), there, "of 32 bits");
+}
+
+/// Mesa would draw on the guest's CPU instead.
+fn another_driver_is_refused(board: &BoardMachine) {
+    let run = board.run(&["--driver", "lima", "true"]).finish();
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    assert!(run.stderr.contains("serves no lima"), "{run:#?}");
 }
 
 /// What an example printed when it ran on the board itself, with the GPU.
