@@ -66,6 +66,21 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     let narrow = guest_program_of(Width::Armhf, source, Link::Gles);
     let there = on_the_board(&console, &narrow);
     assert_eq!(from_the_guest(&board, &narrow), there, "of 32 bits");
+    calls_are_seen(&board);
+}
+
+/// What is seen of the driver's calls is what `tests/tests/watch.rs` sees of the real one's,
+/// by the names of its functions.
+fn calls_are_seen(board: &BoardMachine) {
+    let program = guest_program("tests/guest/drm_calls.c", Link::Static);
+    let program = program.display().to_string();
+    let options = ["--driver", "virtio_gpu", "--watch-driver", "virtio_gpu"];
+    let run = board.run(&[&options[..], &[&program]].concat()).finish();
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    let lines = run.stderr.lines();
+    let calls = lines.filter_map(|line| line.split_once("pid ")?.1.split_once(": "));
+    let calls: Vec<_> = calls.map(|(_, call)| call).collect();
+    assert_eq!(calls, run.stdout.lines().collect::<Vec<_>>(), "{run:#?}");
 }
 
 /// Mesa would draw on the guest's CPU instead.

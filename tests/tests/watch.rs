@@ -207,3 +207,24 @@ fn the_image_holds_what_the_running_kernel_says() {
     assert_eq!(differs, [], "the running kernel has others");
     assert_eq!(ours.len(), its.len());
 }
+
+#[test]
+fn a_drivers_ioctls_are_seen_by_its_functions_and_decoded() {
+    let program = guest_program("tests/guest/drm_calls.c", Link::Static);
+    let program = program.display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("screen.png").display().to_string();
+    let options = ["--screen", &picture, "--watch-driver", "virtio_gpu"];
+    let run = Run::new(options.iter().chain(&[&*program])).finish();
+    // Without virgl that driver knows of no buffers and of no 3D.
+    let printed: Vec<_> = run
+        .stdout
+        .lines()
+        .filter(|it| !it.starts_with('#'))
+        .collect();
+    let mut lines = lines(&run);
+    let last = lines.pop().expect("lines");
+    assert_eq!(last, "the driver virtio_gpu was called 6 times", "{run:#?}");
+    let calls: Vec<_> = lines.iter().map(|line| parts(line).1).collect();
+    assert_eq!(calls, printed, "{run:#?}");
+}

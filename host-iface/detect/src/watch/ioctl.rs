@@ -135,7 +135,9 @@ impl fmt::Display for Ioctl {
 fn fields(f: &mut fmt::Formatter<'_>, values: &[Value]) -> fmt::Result {
     for (n, value) in values.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
-        write!(f, "{comma}{}=", value.name)?;
+        // Of an element of a list, the list's name is there already.
+        let name = value.name.rsplit_once("].").map_or(&*value.name, |it| it.1);
+        write!(f, "{comma}{name}=")?;
         match (&value.memory, &value.numbers[..]) {
             (Memory::Nothing, [number]) => write!(f, "{number:#x}")?,
             (Memory::Nothing, numbers) => list(f, numbers.iter())?,
