@@ -89,14 +89,15 @@ fn debians_panfrost_submits_the_examples_jobs() {
     draws("panfrost", "Mali-T620 (Panfrost)", ["slot1", "slot0"]);
 }
 
-/// EGL says which drivers it found.
+/// EGL says which driver it found. The program ends with an error: there is no display.
 #[test]
-fn eglinfo_names_the_gpu() {
+fn eglinfo_names_the_driver() {
     let board = Board::new("", 30_000);
-    for (driver, renderer) in [("lima", "Mali400"), ("panfrost", "Mali-T620")] {
+    for driver in ["lima", "panfrost"] {
         let options = ["--pkg", "mesa-utils-bin"];
         let run = board.run(driver, &options, &["eglinfo.aarch64-linux-gnu"]);
-        assert!(run.stdout.contains(renderer), "{run:#?}");
+        let line = format!("EGL driver name: {driver}\n");
+        assert!(run.stdout.contains(&line), "{run:#?}");
     }
 }
 
