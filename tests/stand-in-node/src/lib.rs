@@ -9,7 +9,8 @@
 //! | [`script`] | how long jobs take |
 //! | [`device`] | the device behind a node: its processors, its buffers' places |
 //! | [`buffer`], [`space`] | buffers, and where an open file's address space has them |
-//! | [`node`] | a node and its open files, whatever their driver |
+//! | [`file`] | an open file: buffers, contexts, jobs |
+//! | [`node`] | a node, by its driver |
 //! | [`lima`], [`utgard`] | lima's requests; what its jobs name |
 //! | [`panfrost`], [`midgard`] | panfrost's requests; what its jobs name |
 //!
@@ -21,6 +22,7 @@
 pub mod back_end;
 pub mod buffer;
 pub mod device;
+pub mod file;
 pub mod lima;
 pub mod midgard;
 pub mod node;

@@ -2,7 +2,7 @@
 //! `lima_gem.c`, `lima_gp.c`, `lima_pp.c`, `lima_ctx.c`; `include/uapi/drm/lima_drm.h`).
 
 use crate::buffer::PAGE;
-use crate::node::{Job, New, OpenFile, answered, knows_no_sync};
+use crate::file::{Job, New, OpenFile, answered, knows_no_sync};
 use crate::space::{Walk, long, put, put_long, word};
 use crate::utgard::{self, GpFrame, PpFrame};
 use gil_board::drivers::node::{Performed, Raw};

@@ -3,8 +3,8 @@
 //! `include/uapi/drm/panfrost_drm.h`).
 
 use crate::buffer::PAGE;
+use crate::file::{Job, New, OpenFile, answered, knows_no_sync, list};
 use crate::midgard;
-use crate::node::{Job, New, OpenFile, answered, knows_no_sync, list};
 use crate::space::{Walk, long, put, put_long, word};
 use gil_board::drivers::node::{Performed, Raw};
 use nix::errno::Errno;
