@@ -255,6 +255,7 @@ api = 100
 description = "a sample"
 version = [1, 0, 0]
 header = "sample.h"
+functions = "sample_{}"
 addresses = "none"
 [structs]
 job = ["u32 handle: buffer"]
