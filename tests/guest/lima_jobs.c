@@ -8,6 +8,8 @@
  *
  * Streams' formats: Mesa's src/gallium/drivers/lima/lima_gpu.h and lima_job.c.
  */
+/* Where mmap finds buffers has more than 32 bits. */
+#define _FILE_OFFSET_BITS 64
 #include "driver_test.h"
 
 #include <drm/drm.h>

@@ -8,6 +8,8 @@
  *
  * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
+/* Where mmap finds buffers has more than 32 bits. */
+#define _FILE_OFFSET_BITS 64
 #include "driver_test.h"
 
 #include <drm/drm.h>

@@ -3,7 +3,7 @@
 //! names is there. Nothing is drawn.
 
 use gil_tests::scripted::Scripted;
-use gil_tests::{Finished, Link, Run, binary, guest_program};
+use gil_tests::{Finished, Link, Run, Width, binary, both_widths, guest_program, guest_program_of};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -60,9 +60,15 @@ fn jobs(log: &str, processor: &str) -> usize {
     log.lines().filter(|line| line.contains(&name)).count()
 }
 
-/// The examples submit their jobs, to the end; the board found what each of them names.
+/// What each job takes on two processors.
+const TIMES_NS: [u64; 2] = [200_000, 900_000];
+
+/// The examples submit their jobs, to the end; the board found what each of them names, and
+/// the report has the times of the script.
 fn draws(driver: &str, renderer: &str, processors: [&str; 2]) {
-    let board = Board::new("", 30_000);
+    let times = processors.iter().zip(TIMES_NS);
+    let times: Vec<_> = times.map(|(it, ns)| format!("{it}={ns}")).collect();
+    let board = Board::new(&times.join(";"), 30_000);
     for (name, link) in EXAMPLES {
         let before = processors.map(|it| jobs(&board.log(), it));
         let program = guest_program(&format!("examples/{name}/{name}.c"), link);
@@ -71,11 +77,18 @@ fn draws(driver: &str, renderer: &str, processors: [&str; 2]) {
         let first = run.stdout.lines().next().unwrap_or_default();
         assert!(first.ends_with(&format!(" on {renderer}")), "{run:#?}");
         assert!(run.stdout.contains(": PASS"), "{run:#?}");
-        for (processor, before) in processors.into_iter().zip(before) {
-            let more = jobs(&board.log(), processor) - before;
+        let mut gpu_ns = 0;
+        for (n, processor) in processors.into_iter().enumerate() {
+            let more = jobs(&board.log(), processor) - before[n];
             let frames: usize = FRAMES.parse().unwrap();
             assert!(more >= frames, "{name}: {more} jobs on {processor}");
+            let executed_ns = TIMES_NS[n] * more as u64;
+            let reported = |what| run.integer(&format!("/jobs/processors/{n}/{what}"));
+            assert_eq!(reported("jobs"), more as i128, "{run:#?}");
+            assert_eq!(reported("execution_ns"), executed_ns.into(), "{run:#?}");
+            gpu_ns += executed_ns;
         }
+        assert_eq!(run.integer("/simulated/gpu_ns"), gpu_ns.into(), "{run:#?}");
     }
 }
 
@@ -102,43 +115,48 @@ fn eglinfo_names_the_driver() {
 }
 
 /// What a program says of a driver's own calls, in simulated time, on a board whose jobs
-/// take these times.
-fn says(driver: &str, source: &str, (times, limit_ms): (&str, u64), arguments: &[&str]) -> String {
+/// take these times; the board's log.
+fn says(width: Width, program: (&str, &str, &[&str]), (times, limit_ms): (&str, u64)) -> String {
+    let (driver, source, arguments) = program;
     let board = Board::new(times, limit_ms);
-    let program = guest_program(source, Link::Static).display().to_string();
-    let words = [&[&*program], arguments].concat();
+    let path = guest_program_of(width, source, Link::Static);
+    let path = path.display().to_string();
+    let words = [&[&*path], arguments].concat();
     let run = board.run(driver, &[], &words).ok();
     assert!(run.stdout.contains("ok "), "{run:#?}");
     assert!(!run.stdout.contains("not ok"), "{run:#?}");
     board.log()
 }
 
-const PANFROST_JOBS: &str = "tests/guest/panfrost_jobs.c";
+/// That of the one job that failed.
+fn failure(log: &str) -> &str {
+    let mut failed = log.lines().filter(|line| line.contains(" fails: "));
+    let first = failed.next().unwrap_or_default();
+    assert_eq!(failed.next(), None, "{log}");
+    first
+}
 
-#[test]
-fn panfrosts_jobs_end_when_the_script_says_and_refusals_have_their_errno() {
-    let times = ("slot0=3000000;slot1=3000000", 30_000);
-    let log = says("panfrost", PANFROST_JOBS, times, &["3000"]);
-    let failed = log.lines().filter(|line| line.contains(" fails: "));
-    let failed: Vec<_> = failed.collect();
-    assert_eq!(failed.len(), 1, "{log}");
-    assert!(
-        failed[0].ends_with("no value's place at GPU address 0x1000"),
-        "{log}"
-    );
+const PANFROST_JOBS: &str = "tests/guest/panfrost_jobs.c";
+const LIMA_JOBS: &str = "tests/guest/lima_jobs.c";
+
+both_widths! {
+    fn panfrosts_jobs_end_when_the_script_says_and_refusals_have_their_errno(width: Width) {
+        let times = ("slot0=3000000;slot1=3000000", 30_000);
+        let log = says(width, ("panfrost", PANFROST_JOBS, &["3000"]), times);
+        let wanted = "no value's place at GPU address 0x1000";
+        assert!(failure(&log).ends_with(wanted), "{log}");
+    }
+
+    fn limas_jobs_end_when_the_script_says_and_refusals_have_their_errno(width: Width) {
+        let times = ("gp=2000000;pp=5000000", 30_000);
+        let log = says(width, ("lima", LIMA_JOBS, &["2000", "5000"]), times);
+        let wanted = "no polygon list's command at GPU address 0x1000";
+        assert!(failure(&log).ends_with(wanted), "{log}");
+    }
 }
 
 #[test]
 fn panfrosts_jobs_that_do_not_end_are_given_up() {
-    says("panfrost", PANFROST_JOBS, ("slot1=never", 300), &["never"]);
-}
-
-#[test]
-fn limas_jobs_end_when_the_script_says_and_refusals_have_their_errno() {
-    let times = ("gp=2000000;pp=5000000", 30_000);
-    let log = says("lima", "tests/guest/lima_jobs.c", times, &["2000", "5000"]);
-    assert!(
-        log.contains("fails: no polygon list's command at GPU address 0x1000"),
-        "{log}"
-    );
+    let program = ("panfrost", PANFROST_JOBS, &["never"][..]);
+    says(Width::Arm64, program, ("slot1=never", 300));
 }

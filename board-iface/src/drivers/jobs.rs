@@ -133,13 +133,13 @@ impl Queue {
         self.unasked.remove(at)
     }
 
-    /// The fence of the last job that another one waits for, which is for another queue:
+    /// The fences of the jobs that another one may wait for, which is for another queue:
     /// on the same processor, or with a buffer of the same.
-    fn before(&self, job: &Job, is_same_processor: bool) -> Option<Rc<dyn Fence>> {
-        job.buffers.as_ref()?;
-        let mut jobs = self.under_way.iter().rev();
-        let last = jobs.find(|it| is_same_processor || it.shares_with(job));
-        last?.fence.clone()
+    fn before(&self, job: &Job, is_same_processor: bool) -> Vec<Rc<dyn Fence>> {
+        let is_one = job.buffers.is_some();
+        let jobs = self.under_way.iter().filter(|_| is_one);
+        let jobs = jobs.filter(|it| is_same_processor || it.shares_with(job));
+        jobs.filter_map(|it| it.fence.clone()).collect()
     }
 
     fn has(&self, event: u64) -> bool {
@@ -211,7 +211,7 @@ impl Jobs {
     /// A job was started on a file and one of its processors.
     pub fn add(&mut self, queue: (u32, u64), mut job: Job) {
         let others = self.queues.iter().filter(|(it, _)| **it != queue);
-        let before = others.filter_map(|(it, other)| other.before(&job, it.1 == queue.1));
+        let before = others.flat_map(|(it, other)| other.before(&job, it.1 == queue.1));
         job.after = before.collect();
         self.queues
             .entry(queue)
@@ -325,6 +325,15 @@ mod tests {
         assert_eq!(took(4), 170, "the first ended later: it did not wait");
         assert_eq!(took(5), 460, "nothing was in its way");
         assert_eq!(took(1), 300);
+    }
+
+    #[test]
+    fn not_only_the_last_of_a_queue_can_be_in_the_way() {
+        let mut jobs = jobs();
+        jobs.add((7, 1), on_processor(1, 100, 400, &[3, 9]));
+        jobs.add((7, 1), on_processor(2, 110, 900, &[9]));
+        jobs.add((7, 0), on_processor(3, 120, 500, &[3, 9]));
+        assert_eq!(jobs.finish(3).unwrap().duration_ns, 100);
     }
 
     #[test]
