@@ -51,6 +51,19 @@ static void gil_run_set(struct gil_mirror_run *run,
 	gil_mirror_set(run->args.argument, field->offset, field->size, value);
 }
 
+/* The buffer that the ioctl is about, with a reference. */
+static struct gil_mirror_buffer *gil_run_buffer(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	struct gil_mirror_buffer *buffer;
+
+	if (!field)
+		return ERR_PTR(-EOPNOTSUPP);
+	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, field));
+	return buffer ?: ERR_PTR(-ENOENT);
+}
+
 static int gil_run_build(struct gil_mirror_run *run)
 {
 	int err = gil_mirror_file_open(run->mirror, run->own);
@@ -257,16 +270,11 @@ static int gil_run_offset(struct gil_mirror_run *run,
 
 static int gil_run_map(struct gil_mirror_run *run)
 {
-	const struct gil_mirror_field *handle =
-		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
-	struct gil_mirror_buffer *buffer;
+	struct gil_mirror_buffer *buffer = gil_run_buffer(run);
 	int err;
 
-	if (!handle)
-		return -EOPNOTSUPP;
-	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, handle));
-	if (!buffer)
-		return -ENOENT;
+	if (IS_ERR(buffer))
+		return PTR_ERR(buffer);
 	err = gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
 	gil_mirror_buffer_put(buffer);
 	return err;
@@ -628,16 +636,11 @@ static int gil_run_fetch(struct gil_mirror_run *run,
 
 static int gil_run_wait(struct gil_mirror_run *run)
 {
-	const struct gil_mirror_field *field =
-		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
-	struct gil_mirror_buffer *buffer;
+	struct gil_mirror_buffer *buffer = gil_run_buffer(run);
 	int err;
 
-	if (!field)
-		return -EOPNOTSUPP;
-	buffer = gil_mirror_buffer_get(run->args.file, gil_run_get(run, field));
-	if (!buffer)
-		return -ENOENT;
+	if (IS_ERR(buffer))
+		return PTR_ERR(buffer);
 	err = gil_run_wait_jobs(run, buffer);
 	if (!err && READ_ONCE(buffer->changed))
 		err = gil_run_fetch(run, buffer);
