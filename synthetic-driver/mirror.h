@@ -8,6 +8,7 @@
  *   mirror_buffers.c GEM buffers in guest RAM, and their numbers
  *   mirror_batch.c   envelopes: collected, and handed to the host
  *   mirror_fences.c  fences of jobs, which signal at their simulated ends
+ *   mirror_fetch.c   what the board changed in buffers
  *   mirror_tables.c  generated: the drivers' tables
  *
  * The whole node has one session, so that programs share buffers as on any DRM
@@ -157,6 +158,7 @@ struct gil_mirror_file {
 	struct mutex lock; /* while it is opened there */
 	u64 fence_context; /* the first of GIL_PROCESSORS */
 	u64 fence_seq;
+	atomic_t ioctls; /* of the driver's own: the report has them */
 };
 
 static inline struct gil_mirror *gil_mirror_of(struct drm_device *drm)
@@ -172,6 +174,7 @@ struct gil_mirror_buffer {
 	u32 session_number;
 	u64 address; /* the GPU's, in the file of the number below; 0: not known here */
 	u32 address_file;
+	u32 used_in; /* the number of a file that named it */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
 };
@@ -219,6 +222,7 @@ struct gil_mirror_call {
 	u64 queue; /* GIL_CLASS_ENQUEUE: the file, and its processor in the upper half */
 	u8 engine; /* GIL_CLASS_ENQUEUE */
 	u64 signals; /* GIL_CLASS_ENQUEUE: its event */
+	bool marker; /* GIL_CLASS_ENQUEUE: it only ends, and is waited for */
 	const u64 *waits;
 	u16 wait_count;
 	const void *args;
@@ -254,6 +258,12 @@ int gil_mirror_ask(struct gil_mirror *mirror, struct gil_mirror_call *call,
 void gil_mirror_pass_time(struct gil_mirror *mirror,
 			  const struct gil_mirror_reply *reply);
 void gil_mirror_batch_flush(struct gil_mirror *mirror);
+
+/* mirror_fetch.c */
+int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
+		     struct gil_mirror_buffer *buffer);
+void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
+			     struct gil_mirror_buffer *buffer);
 
 /* mirror_main.c */
 int gil_mirror_file_open(struct gil_mirror *mirror,

@@ -148,6 +148,8 @@ static int gil_args_name(struct gil_mirror_args *args, u32 handle, u32 *number)
 	if (err)
 		gil_mirror_buffer_put(buffer);
 	*number = buffer->number;
+	WRITE_ONCE(buffer->used_in,
+		   ((struct gil_mirror_file *)args->file->driver_priv)->number);
 	return err;
 }
 

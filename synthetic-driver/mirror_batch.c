@@ -15,11 +15,13 @@
 #define GIL_VARINT_MAX 10
 
 /* The third of the bytes at offset 16. */
+#define GIL_ENVELOPE_BLOCKING 1
 #define GIL_ENVELOPE_OBSERVABLE 2
 #define GIL_ENVELOPE_QUEUE 4
 #define GIL_ENVELOPE_IN_ORDER 8
 #define GIL_ENVELOPE_SIGNALS 16
 #define GIL_ENVELOPE_RETIRES 32
+#define GIL_ENVELOPE_MARKER 64
 /* Beside the engine, the second of them. */
 #define GIL_ENVELOPE_MIRROR 128
 
@@ -98,7 +100,10 @@ static void gil_mirror_envelope(struct gil_mirror *mirror,
 	if (call->class == GIL_CLASS_ENQUEUE) {
 		engine = call->engine;
 		flags |= GIL_ENVELOPE_QUEUE | GIL_ENVELOPE_IN_ORDER |
-			 GIL_ENVELOPE_SIGNALS | GIL_ENVELOPE_OBSERVABLE;
+			 GIL_ENVELOPE_SIGNALS;
+		flags |= call->marker ? GIL_ENVELOPE_MARKER |
+						GIL_ENVELOPE_BLOCKING :
+					GIL_ENVELOPE_OBSERVABLE;
 		to = gil_put_u64(to, call->queue);
 		to = gil_put_u64(to, GIL_MIRROR_DEVICE);
 		to = gil_put_u64(to, call->signals);

@@ -37,17 +37,23 @@ static void gil_mirror_gem_free(struct drm_gem_object *object)
 static int gil_mirror_gem_mmap(struct drm_gem_object *object,
 			       struct vm_area_struct *vma)
 {
+	struct gil_mirror_buffer *buffer = gil_mirror_buffer_of(object);
 	int err = drm_gem_shmem_object_mmap(object, vma);
 
-	if (!err)
-		WRITE_ONCE(gil_mirror_buffer_of(object)->mapped, true);
-	return err;
+	if (err)
+		return err;
+	WRITE_ONCE(buffer->mapped, true);
+	gil_mirror_fetch_mapped(gil_mirror_of(object->dev), buffer);
+	return 0;
 }
 
 static int gil_mirror_gem_vmap(struct drm_gem_object *object,
 			       struct iosys_map *map)
 {
-	WRITE_ONCE(gil_mirror_buffer_of(object)->mapped, true);
+	struct gil_mirror_buffer *buffer = gil_mirror_buffer_of(object);
+
+	WRITE_ONCE(buffer->mapped, true);
+	gil_mirror_fetch_mapped(gil_mirror_of(object->dev), buffer);
 	return drm_gem_shmem_object_vmap(object, map);
 }
 

@@ -410,7 +410,7 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 	if (!err)
 		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_WRITE);
 	dma_resv_unlock(resv);
-	if (!err && READ_ONCE(buffer->mapped))
+	if (!err)
 		WRITE_ONCE(buffer->changed, true);
 	return err;
 }
@@ -612,38 +612,25 @@ static int gil_run_wait_jobs(struct gil_mirror_run *run,
 		       -EBUSY;
 }
 
-/* What the board may have changed comes back. No time passes: the jobs have ended. */
+/* What the board may have changed comes back, with the end of its jobs. */
 static int gil_run_fetch(struct gil_mirror_run *run,
 			 struct gil_mirror_buffer *buffer)
 {
-	struct gil_mirror_reply reply;
-	struct gil_mirror_call call;
-	int err = gil_run_build(run);
+	int err = gil_mirror_file_open(run->mirror, run->own);
 
-	if (err)
-		return err;
-	WRITE_ONCE(buffer->changed, false);
-	gil_run_call(run, &call, GIL_CLASS_SYNC);
-	call.buffer = buffer;
-	call.buffer_dir = GIL_DIR_OUT;
-	err = gil_mirror_ask(run->mirror, &call, &reply);
-	if (err)
-		return err;
-	err = gil_mirror_args_return(&run->args, &reply);
-	kfree(reply.memory);
-	return err;
+	return err ?: gil_mirror_fetch(run->mirror, run->own->number, buffer);
 }
 
 static int gil_run_wait(struct gil_mirror_run *run)
 {
 	struct gil_mirror_buffer *buffer = gil_run_buffer(run);
-	int err;
+	int err, fetched = 0;
 
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
-	err = gil_run_wait_jobs(run, buffer);
-	if (!err && READ_ONCE(buffer->changed))
-		err = gil_run_fetch(run, buffer);
+	if (READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed))
+		fetched = gil_run_fetch(run, buffer);
+	err = gil_run_wait_jobs(run, buffer) ?: fetched;
 	gil_mirror_buffer_put(buffer);
 	return err;
 }
@@ -755,6 +742,7 @@ static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
 	u32 len = _IOC_SIZE(cmd);
 	long result;
 
+	atomic_inc(&run.own->ioctls);
 	run.args.ioctl = gil_mirror_find(mirror, DRM_IOCTL_NR(cmd) -
 							 DRM_COMMAND_BASE);
 	if (!run.args.ioctl)

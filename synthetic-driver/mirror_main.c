@@ -134,13 +134,16 @@ static void gil_mirror_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct gil_mirror *mirror = gil_mirror_of(drm);
 	struct gil_mirror_file *own = file->driver_priv;
-	__le32 number = cpu_to_le32(own->number);
+	__le32 closed[] = {
+		cpu_to_le32(own->number),
+		cpu_to_le32(atomic_read(&own->ioctls)),
+	};
 	struct gil_mirror_call call;
 
 	if (own->number) {
 		gil_mirror_call_init(&call, GIL_ENTRY_CLOSE, GIL_CLASS_POST);
-		call.args = &number;
-		call.args_len = sizeof(number);
+		call.args = closed;
+		call.args_len = sizeof(closed);
 		gil_mirror_post(mirror, &call);
 	}
 	gil_mirror_detach(mirror);

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// The granularity of a difference, in bytes: a cache line, so that a change costs one line
 /// of memory traffic, and neighbours that change together travel together.
@@ -15,10 +16,13 @@ const BLOCK: usize = 512;
 /// to share out.
 const SHARE: usize = 256 << 10;
 
+/// Most threads that [`Differ::shared`] has.
+const SHARED_MOST: usize = 4;
+
 /// Compares memory with a copy of it on several threads.
 #[derive(Debug)]
 pub struct Differ {
-    pool: Option<ThreadPool>,
+    pool: Option<Arc<ThreadPool>>,
     look: Look,
 }
 
@@ -35,9 +39,24 @@ impl Differ {
     pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let pool = match threads {
             0 | 1 => None,
-            _ => Some(ThreadPoolBuilder::new().num_threads(threads).build()?),
+            _ => Some(Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)),
         };
         Ok(Self { pool, look: look() })
+    }
+
+    /// With as many threads as this machine has processors, but no more than
+    /// [`SHARED_MOST`]: reading memory is what takes the time. Those of all that are made
+    /// so are the same. Without threads it works on the caller's own.
+    pub fn shared() -> Self {
+        static POOL: OnceLock<Option<Arc<ThreadPool>>> = OnceLock::new();
+        let pool = POOL.get_or_init(|| {
+            let here = std::thread::available_parallelism().map_or(1, usize::from);
+            Self::new(here.min(SHARED_MOST)).ok()?.pool
+        });
+        Self {
+            pool: pool.clone(),
+            look: look(),
+        }
     }
 
     /// Brings `copy` up to date with `now`, and puts into `changed`, instead of

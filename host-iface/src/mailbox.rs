@@ -239,7 +239,11 @@ fn region(
         let found = memory.ram().check(extent.gpa, extent.len);
         found.map_err(|error| failed(error.into()))?;
     }
-    Ok(Region { dir, extents })
+    Ok(Region {
+        dir,
+        extents,
+        instead: None,
+    })
 }
 
 /// Follows a chain of extent pages, of at most `most` extents in all.

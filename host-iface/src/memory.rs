@@ -154,3 +154,97 @@ pub fn write_region(
     }
     Ok(())
 }
+
+/// Copies bytes into a region in guest RAM, each at its offset; the offsets rise, and all
+/// lies in the region.
+///
+/// # Errors
+/// As [`GuestMemory::write`]; earlier bytes may have been written.
+pub fn write_ranges(
+    memory: &dyn GuestMemory,
+    extents: &Extents,
+    ranges: &[(usize, &[u8])],
+) -> Result<(), MemoryError> {
+    let mut extents = extents.iter();
+    // The extent, and where it begins in the region.
+    let mut current = extents.next().map(|extent| (extent, 0));
+    for &(mut offset, mut bytes) in ranges {
+        while let (false, Some((extent, start))) = (bytes.is_empty(), current) {
+            let end = start + extent.len.to_usize();
+            if offset >= end {
+                current = extents.next().map(|extent| (extent, end));
+                continue;
+            }
+            let (now, rest) = bytes.split_at(bytes.len().min(end - offset));
+            memory.write(GuestAddress(extent.gpa.0 + (offset - start) as u64), now)?;
+            (offset, bytes) = (offset + now.len(), rest);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_uapi::Extent;
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+
+    /// RAM from address 0 on.
+    struct Ram(RamMap, Mutex<Vec<u8>>);
+
+    impl GuestMemory for Ram {
+        fn ram(&self) -> &RamMap {
+            &self.0
+        }
+
+        fn read(&self, gpa: GuestAddress, out: &mut [u8]) -> Result<(), MemoryError> {
+            let ram = self.1.lock().unwrap();
+            out.copy_from_slice(&ram[gpa.0 as usize..][..out.len()]);
+            Ok(())
+        }
+
+        fn write(&self, gpa: GuestAddress, bytes: &[u8]) -> Result<(), MemoryError> {
+            let mut ram = self.1.lock().unwrap();
+            ram[gpa.0 as usize..][..bytes.len()].copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn spans(&self, _: &Extents, _: GuestLength) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
+            Ok(None)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_go_where_the_region_lies(
+            pages in prop::collection::vec(1..9_u64, 1..6),
+            cuts in prop::collection::btree_set(0..24_usize, 0..10),
+        ) {
+            // Extents of these lengths, with a gap before each.
+            let mut gpa = 0;
+            let mut list = Vec::new();
+            for len in pages {
+                list.push(Extent { gpa: GuestAddress(gpa + 1), len: GuestLength(len) });
+                gpa += len + 1;
+            }
+            let total: u64 = list.iter().map(|extent| extent.len.0).sum();
+            let extents = Extents::new(list, GuestLength(total)).unwrap();
+            let ram = Ram(RamMap::new(Vec::new()).unwrap(), Mutex::new(vec![0; gpa as usize + 1]));
+            let mut expected = vec![0; total as usize];
+            let cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut <= expected.len()).collect();
+            let mut pieces = Vec::new();
+            for cut in cuts.chunks_exact(2) {
+                let piece: Vec<u8> = (cut[0]..cut[1]).map(|at| at as u8 + 1).collect();
+                expected[cut[0]..cut[1]].copy_from_slice(&piece);
+                pieces.push((cut[0], piece));
+            }
+            let ranges: Vec<_> = pieces.iter().map(|(at, piece)| (*at, piece.as_slice())).collect();
+            write_ranges(&ram, &extents, &ranges).unwrap();
+            prop_assert_eq!(read_region(&ram, &extents).unwrap(), expected);
+            let whole = ram.1.lock().unwrap();
+            let outside: usize = whole.iter().map(|byte| usize::from(*byte != 0)).sum();
+            prop_assert_eq!(outside, pieces.iter().map(|(_, piece)| piece.len()).sum::<usize>());
+        }
+    }
+}

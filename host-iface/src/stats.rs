@@ -7,6 +7,7 @@ use crate::known::known;
 use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_timing::Contention;
 use gil_wire::Op;
+use gil_wire::driver::{CLOSE, Closed, is_of_a_driver};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -292,6 +293,48 @@ impl Stats {
             doorbell_wall_ns: nanos(self.clock.doorbells),
             board_wall_ns: nanos(self.clock.whole_board),
             sessions: 0,
+        }
+    }
+
+    /// So many bytes of the guest's memory were compared with what the board has, or what
+    /// differs there was written, in this time.
+    pub fn compared(&mut self, bytes: usize, took: Duration) {
+        let mirrored = &mut self.report.mirrored;
+        mirrored.compared_bytes += bytes as u64;
+        mirrored.compare_ns = mirrored.compare_ns.saturating_add(nanos(took));
+    }
+
+    /// A board compared buffers for so long.
+    pub fn board_compared(&mut self, ns: u64) {
+        let mirrored = &mut self.report.mirrored;
+        mirrored.board_compare_ns = mirrored.board_compare_ns.saturating_add(ns);
+    }
+
+    /// The guest waited for a board's answer to this operation, or to how it ended.
+    pub fn went_there_and_back(&mut self, op: Op) {
+        self.report.mirrored.round_trips += u64::from(is_of_a_driver(op));
+    }
+
+    /// A call to a board, with so many bytes of its regions and these arguments.
+    pub fn sent(&mut self, op: Op, bytes: u64, args: &[u8]) {
+        self.entry(op).bytes_to_board += bytes;
+        if !is_of_a_driver(op) {
+            return;
+        }
+        let mirrored = &mut self.report.mirrored;
+        mirrored.bytes_to_board += bytes;
+        if op.entry() == CLOSE
+            && let Ok(closed) = Closed::parse(args)
+        {
+            mirrored.ioctls = mirrored.ioctls.saturating_add(closed.ioctls.into());
+        }
+    }
+
+    /// So many bytes of regions came from a board.
+    pub fn brought(&mut self, op: Op, bytes: u64) {
+        self.entry(op).bytes_from_board += bytes;
+        if is_of_a_driver(op) {
+            self.report.mirrored.bytes_from_board += bytes;
         }
     }
 

@@ -2,6 +2,7 @@
 //! arguments of the guest's own functions.
 
 use gil_address_tables::Extents;
+use gil_uapi::GuestLength;
 use gil_wire::envelope::{self, Envelope, EnvelopeError};
 use gil_wire::message::Direction;
 
@@ -29,6 +30,24 @@ pub struct Region {
     pub dir: Direction,
     /// Where it lies; all of it is RAM.
     pub extents: Extents,
+    /// Input that goes to the board in place of what lies there.
+    pub instead: Option<Vec<u8>>,
+}
+
+impl Region {
+    /// Bytes that travel: of input those that are sent, of output as many as there is
+    /// room for.
+    pub fn len(&self) -> GuestLength {
+        match &self.instead {
+            Some(bytes) => GuestLength(bytes.len() as u64),
+            None => self.extents.len(),
+        }
+    }
+
+    /// Whether none do.
+    pub fn is_empty(&self) -> bool {
+        self.len().is_zero()
+    }
 }
 
 /// The guest's clocks at one moment.

@@ -52,8 +52,38 @@ pub struct Report {
     /// Jobs on GPUs' processors, if kernel drivers started any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<Jobs>,
+    /// Calls of kernel drivers, and their buffers' memory, if there were any.
+    #[serde(default, skip_serializing_if = "Mirrored::is_empty")]
+    pub mirrored: Mirrored,
     /// With instruction counting only.
     pub guest: Option<Guest>,
+}
+
+/// Calls of GPUs' kernel drivers, and what was done for their buffers' memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mirrored {
+    /// Calls that programs made, as many as the guest's driver told when they closed the
+    /// device.
+    pub ioctls: u64,
+    /// How often the guest waited for the board meanwhile.
+    pub round_trips: u64,
+    /// Bytes of buffers that were compared with what the board has.
+    pub compared_bytes: u64,
+    /// Bytes of buffers that went to the board.
+    pub bytes_to_board: u64,
+    /// Bytes of buffers that came from it.
+    pub bytes_from_board: u64,
+    /// Wall time of the host interface for reading, comparing and writing buffers.
+    pub compare_ns: u64,
+    /// Wall time of the board for the same.
+    pub board_compare_ns: u64,
+}
+
+impl Mirrored {
+    /// Whether no kernel driver was called.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Most processes that a report lists.

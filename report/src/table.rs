@@ -26,6 +26,10 @@ fn table(report: &Report, run: &SeenRun) -> String {
         text += &processors(jobs);
         text.push('\n');
     }
+    if !report.mirrored.is_empty() {
+        text += &mirrored(report);
+        text.push('\n');
+    }
     text += &times(report, run);
     if report.processes.len() > 1 {
         text.push('\n');
@@ -52,6 +56,27 @@ fn processes(processes: &[Process]) -> String {
             time(process.board_cpu_ns),
         ]);
     }
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
+}
+
+fn mirrored(report: &Report) -> String {
+    let it = &report.mirrored;
+    let took_ns = it.compare_ns.saturating_add(it.board_compare_ns);
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut row = |name: &str, value: String, share: String| {
+        table.add_row([name.to_owned(), value, share]);
+    };
+    let none = String::new;
+    row("calls of the driver", it.ioctls.to_string(), none());
+    let trips = percent(it.round_trips, it.ioctls);
+    row("  waited for the board", it.round_trips.to_string(), trips);
+    row("buffers compared", bytes(it.compared_bytes), none());
+    row("  sent to the board", bytes(it.bytes_to_board), none());
+    row("  brought from it", bytes(it.bytes_from_board), none());
+    let share = percent(took_ns, report.wall.total_ns);
+    row("  wall time for it", time(took_ns), share);
     right_align(&mut table);
     table.trim_fmt() + "\n"
 }
@@ -232,6 +257,16 @@ fn time(ns: u64) -> String {
     format!("{value:.3} {unit}")
 }
 
+fn bytes(count: u64) -> String {
+    let (value, unit) = match count {
+        0..1_000 => return format!("{count} B"),
+        1_000..1_000_000 => (count as f64 / 1e3, "kB"),
+        1_000_000..1_000_000_000 => (count as f64 / 1e6, "MB"),
+        _ => (count as f64 / 1e9, "GB"),
+    };
+    format!("{value:.3} {unit}")
+}
+
 pub(crate) fn percent(part: u64, all: u64) -> String {
     match all {
         0 => "-".into(),
@@ -242,6 +277,7 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mirrored;
 
     fn report() -> Report {
         let entry = |name: &str, count, gpu_ns| Entry {
@@ -326,6 +362,34 @@ mod tests {
         ] {
             assert!(lines.iter().any(|line| line == wanted), "{text}");
         }
+    }
+
+    #[test]
+    fn a_drivers_calls_and_buffers_have_a_section() {
+        let mut report = Report::default();
+        assert!(!table(&report, &SeenRun::default()).contains("driver"));
+        report.wall.total_ns = 1_000_000_000;
+        report.mirrored = Mirrored {
+            ioctls: 200,
+            round_trips: 10,
+            compared_bytes: 4_096_000,
+            bytes_to_board: 64,
+            bytes_from_board: 2_000_000_000,
+            compare_ns: 30_000_000,
+            board_compare_ns: 20_000_000,
+        };
+        let text = table(&report, &SeenRun::default());
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let begin = lines.iter().position(|line| line.contains("driver")).unwrap();
+        let expected = [
+            " calls of the driver           200",
+            "   waited for the board         10  5.0 %",
+            " buffers compared         4.096 MB",
+            "   sent to the board          64 B",
+            "   brought from it        2.000 GB",
+            "   wall time for it      50.000 ms  5.0 %",
+        ];
+        assert_eq!(lines[begin..begin + 6], expected);
     }
 
     #[test]

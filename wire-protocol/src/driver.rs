@@ -4,16 +4,21 @@
 //! | entry | class | arguments | answer |
 //! |---|---|---|---|
 //! | [`OPEN`] | sync | a file's number | [`Opened`] |
-//! | [`CLOSE`] | post | a file's number | |
+//! | [`CLOSE`] | post | [`Closed`] | |
 //! | [`FREE`] | post | a buffer's number | |
-//! | [`CHANGED`] | post | a buffer's number; its bytes as a region, none if they did not change | |
+//! | [`CHANGED`] | post | a buffer's number; its bytes as a region | |
 //! | [`IOCTLS`] + an ioctl's number | by its table | [`Ioctl`] | [`Answer`] |
 //!
 //! The guest's driver numbers files and buffers, from 1, and uses no number twice. Where
-//! an argument has a buffer's handle, there is the number instead. A call that waits for
-//! a buffer has a region for its bytes, which come back if they changed on the board.
+//! an argument has a buffer's handle, there is the number instead.
+//!
+//! A call that waits for a buffer may be an enqueue, of a marker that has ended when the
+//! wait has, with a region for the buffer's bytes; its answer is [`Waited`]. Between host
+//! and board, bytes of buffers are [differences](crate::differences) from what the other
+//! side has.
 
 use crate::Op;
+use crate::api::api;
 use crate::state::Effect;
 
 /// The module of a board that serves all of them.
@@ -34,6 +39,12 @@ pub const IOCTLS: u16 = 16;
 pub const IN_REGION: u32 = 1 << 31;
 /// Most bytes of an ioctl's argument: its number says the size in 14 bits.
 pub const ARGUMENT_MAX: usize = (1 << 14) - 1;
+
+/// Whether this is a call of a kernel driver. Its regions with copies travel between host
+/// and board as differences.
+pub fn is_of_a_driver(op: Op) -> bool {
+    api(op.api()).is_some_and(|api| api.back_end == BACK_END)
+}
 
 /// What a call leaves behind for a checkpoint: nothing. A driver's memory and its jobs
 /// cannot be kept.
@@ -120,7 +131,7 @@ fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The number of a file or a buffer: all that the arguments of gil's own calls are.
+/// The number of a file or a buffer: all that the arguments of most of gil's own calls are.
 ///
 /// # Errors
 /// [`DriverError`].
@@ -129,6 +140,36 @@ pub fn number(args: &[u8]) -> Result<u32, DriverError> {
     let number = reader.word()?;
     reader.end()?;
     Ok(number)
+}
+
+/// The arguments of [`CLOSE`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Closed {
+    /// The file's number.
+    pub file: u32,
+    /// How many of the driver's ioctls programs called on it.
+    pub ioctls: u32,
+}
+
+impl Closed {
+    /// As they travel.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push(&mut out, self.file);
+        push(&mut out, self.ioctls);
+        out
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub fn parse(args: &[u8]) -> Result<Self, DriverError> {
+        let mut reader = Reader::of(args);
+        let (file, ioctls) = (reader.word()?, reader.word()?);
+        reader.end()?;
+        Ok(Self { file, ioctls })
+    }
 }
 
 /// The answer to [`OPEN`].
@@ -159,6 +200,41 @@ impl Opened {
         let version = [reader.word()?, reader.word()?, reader.word()?];
         reader.end()?;
         Ok(Self { result, version })
+    }
+}
+
+/// The answer to a wait that brings a buffer's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// 0, or a negative error number.
+    pub result: i32,
+    /// Wall time of the board, in nanoseconds, for reading, comparing and writing buffers
+    /// since it answered the last such wait.
+    pub compare_ns: u64,
+}
+
+impl Waited {
+    /// As it travels.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push(&mut out, self.result.cast_unsigned());
+        out.extend_from_slice(&self.compare_ns.to_le_bytes());
+        out
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, DriverError> {
+        let mut reader = Reader::of(bytes);
+        let result = reader.word()?.cast_signed();
+        let [low, high] = [reader.word()?, reader.word()?].map(u64::from);
+        reader.end()?;
+        Ok(Self {
+            result,
+            compare_ns: high << 32 | low,
+        })
     }
 }
 
@@ -321,6 +397,9 @@ mod tests {
         let bytes = b"\xf3\xff\xff\xff\x01\0\0\0\x02\0\0\0\x03\0\0\0";
         assert_eq!(opened.encode(), bytes);
         assert_eq!(number(b"\x05\0\0\0"), Ok(5));
+        let closed = Closed { file: 7, ioctls: 3 };
+        assert_eq!(closed.encode(), b"\x07\0\0\0\x03\0\0\0");
+        assert_eq!(Closed::parse(&closed.encode()), Ok(closed));
     }
 
     #[test]
@@ -374,11 +453,14 @@ mod tests {
             argument in bytes(100),
             written in prop::collection::vec(bytes(40), 0..3),
             version: [u32; 3],
+            compare_ns: u64,
         ) {
             let written: Vec<&[u8]> = written.iter().map(Vec::as_slice).collect();
             let answer = Answer { result, argument: &argument, written };
             let bytes = answer.encode();
             prop_assert_eq!(Answer::parse(&bytes, answer.written.len()), Ok(answer));
+            let waited = Waited { result, compare_ns };
+            prop_assert_eq!(Waited::parse(&waited.encode()), Ok(waited));
             let opened = Opened { result, version };
             prop_assert_eq!(Opened::parse(&opened.encode()), Ok(opened));
         }
@@ -387,6 +469,7 @@ mod tests {
         fn any_bytes_parse_or_fail(bytes: Vec<u8>, outs: [bool; 2]) {
             let _ = (Ioctl::parse(&bytes, outs), Answer::parse(&bytes, 1));
             let _ = (Opened::parse(&bytes), number(&bytes));
+            let _ = (Closed::parse(&bytes), Waited::parse(&bytes));
         }
     }
 }

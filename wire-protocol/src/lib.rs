@@ -22,6 +22,7 @@
 //! | [`choice`] | users → host | options that are for some APIs only |
 //! | [`checkpoint`] | host ↔ board | a session's contents for a checkpoint |
 //! | [`driver`] | guest ↔ board | calls of a kernel driver: arguments and answers |
+//! | [`differences`] | host ↔ board | what differs in memory of which both have a copy |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ pub mod choice;
 pub mod compact;
 pub mod control;
 pub mod description;
+pub mod differences;
 pub mod driver;
 pub mod ending;
 pub mod envelope;

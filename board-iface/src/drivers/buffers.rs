@@ -9,9 +9,11 @@ use crate::region::{Budget, Counted, Region};
 use foldhash::{HashMap, HashMapExt};
 use gil_address_tables::Differ;
 use gil_transport::memory::OutOfMemory;
+use gil_wire::differences;
 use nix::errno::Errno;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// A guest's pages: a buffer has whole ones there.
 const PAGE: u64 = 4096;
@@ -45,6 +47,10 @@ pub struct Buffers {
     differ: Differ,
     /// What differed last.
     changed: Vec<Range<usize>>,
+    /// As it travels.
+    encoded: Vec<u8>,
+    /// Wall time of reading, comparing and writing.
+    took: Duration,
     budget: Budget,
 }
 
@@ -67,18 +73,15 @@ fn no_memory(_: OutOfMemory) -> Refusal {
 
 impl Buffers {
     /// None.
-    ///
-    /// # Errors
-    /// [`Refusal::Errno`].
-    pub fn new(budget: &Budget) -> Result<Self, Refusal> {
-        // One works on the caller's thread.
-        let differ = Differ::new(1).map_err(|_| Refusal::Errno(Errno::ENOMEM))?;
-        Ok(Self {
+    pub fn new(budget: &Budget) -> Self {
+        Self {
             all: HashMap::new(),
-            differ,
+            differ: Differ::shared(),
             changed: Vec::new(),
+            encoded: Vec::new(),
+            took: Duration::ZERO,
             budget: budget.clone(),
-        })
+        }
     }
 
     /// Space for a buffer of this number, for which the program wants so many bytes.
@@ -171,8 +174,8 @@ impl Buffers {
         Ok(buffer.len)
     }
 
-    /// The guest has these bytes in a buffer: what differs from what it had goes to the
-    /// board's memory, and leaves there what a job wrote beside it.
+    /// The guest has these bytes in a buffer, as differences from what it had: they go to
+    /// the board's memory, and leave there what a job wrote beside them.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -183,23 +186,23 @@ impl Buffers {
         number: u32,
         bytes: &[u8],
     ) -> Result<(), Refusal> {
-        let wanted = self.len(number)?;
-        if bytes.len() != wanted {
-            return Err(Refusal::Region { index: 0, wanted });
+        let began = Instant::now();
+        let ranges = differences::decode(bytes, self.len(number)?)?;
+        if ranges.is_empty() {
+            return Ok(());
         }
         self.map(served, files, number)?;
         let memory = self.all.get_mut(&number).and_then(|it| it.memory.as_mut());
         let memory = memory.ok_or(Errno::EINVAL)?;
-        self.differ
-            .update(&mut memory.shadow, bytes, &mut self.changed);
-        for range in &self.changed {
-            memory.mapped.write(range.start, &bytes[range.clone()]);
+        for (offset, bytes) in ranges {
+            memory.mapped.write(offset, bytes);
+            memory.shadow[offset..offset + bytes.len()].copy_from_slice(bytes);
         }
+        self.took += began.elapsed();
         Ok(())
     }
 
-    /// What the guest does not have yet of a buffer that it waited for: all bytes, if any
-    /// differ from what it has.
+    /// What the guest does not have yet of a buffer that it waited for, as differences.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -210,6 +213,7 @@ impl Buffers {
         number: u32,
         mut region: Region,
     ) -> Result<Output, Refusal> {
+        let began = Instant::now();
         let wanted = self.len(number)?;
         if region.len() != wanted || region.dir().is_in() {
             return Err(Refusal::Region { index: 0, wanted });
@@ -222,10 +226,20 @@ impl Buffers {
         memory.mapped.read(region.bytes_mut());
         self.differ
             .update(&mut memory.shadow, region.bytes(), &mut self.changed);
-        Ok(match self.changed.is_empty() {
-            true => Output::None,
-            false => Output::whole(region),
+        differences::encode(region.bytes(), &self.changed, &mut self.encoded);
+        let len = self.encoded.len();
+        let bytes = region.bytes_mut().get_mut(..len).unwrap_or_default();
+        bytes.copy_from_slice(&self.encoded);
+        self.took += began.elapsed();
+        Ok(match len {
+            0 => Output::None,
+            _ => Output::Bytes { region, len },
         })
+    }
+
+    /// Wall time that buffers' memory took since the last look.
+    pub fn take_time(&mut self) -> Duration {
+        std::mem::take(&mut self.took)
     }
 
     /// Maps a buffer's memory, if it has any.

@@ -11,7 +11,7 @@ use foldhash::HashMapExt;
 use gil_drivers::Does;
 use gil_drivers::layout::{Layout, Place};
 use gil_transport::memory::OutOfMemory;
-use gil_wire::driver::{Answer, Ioctl, Memory, Opened};
+use gil_wire::driver::{Answer, Ioctl, Memory, Opened, Waited};
 use gil_wire::ending::Ending;
 use nix::errno::Errno;
 use std::rc::Rc;
@@ -49,6 +49,8 @@ pub struct Given<'a> {
 pub struct Did {
     /// Its answer.
     pub answer: Vec<u8>,
+    /// What an ioctl returned, or a negative error number.
+    pub result: i32,
     /// Nanoseconds in the driver.
     pub cpu_ns: u64,
     /// What goes to its region.
@@ -68,18 +70,15 @@ struct Ran {
 
 impl<'b> Guest<'b> {
     /// One that has nothing yet, and waits so long for a job.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub fn new(served: &'b Served, budget: &Budget, limit: Duration) -> Result<Self, Refusal> {
-        Ok(Self {
+    pub fn new(served: &'b Served, budget: &Budget, limit: Duration) -> Self {
+        Self {
             served,
             files: Files::new(),
-            buffers: Buffers::new(budget)?,
+            buffers: Buffers::new(budget),
             budget: budget.clone(),
             limit,
             jobs: Jobs::new(limit),
-        })
+        }
     }
 
     /// A program opens the node.
@@ -129,7 +128,7 @@ impl<'b> Guest<'b> {
         Ok(Did::default())
     }
 
-    /// A buffer's bytes, or none if they are those of before.
+    /// A buffer's bytes, as differences from those of before.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -141,10 +140,8 @@ impl<'b> Guest<'b> {
         if !region.dir().is_in() {
             return Err(Refusal::Region { index: 0, wanted });
         }
-        if !region.is_empty() {
-            self.buffers
-                .push(self.served, &self.files, number, region.bytes())?;
-        }
+        self.buffers
+            .push(self.served, &self.files, number, region.bytes())?;
         Ok(Did::default())
     }
 
@@ -161,13 +158,34 @@ impl<'b> Guest<'b> {
         if let (Does::Start, Some(event)) = (known.ioctl.does, given.event) {
             self.jobs.check(event)?;
         }
-        match self.perform(known, call, &args, &given, rest) {
+        let did = match self.perform(known, call, &args, &given, rest) {
             // What a driver could have said is the program's to read.
             Err(refusal) => match refusal.errno() {
-                Some(error) => Ok(refused(known, &args, &given, error)),
-                None => Err(refusal),
+                Some(error) => refused(known, &args, &given, error),
+                None => return Err(refusal),
             },
-            performed => performed,
+            Ok(did) => did,
+        };
+        Ok(match (known.ioctl.does, given.event) {
+            (Does::Wait, Some(event)) => self.waited(did, event),
+            _ => did,
+        })
+    }
+
+    /// A wait that is a marker has ended. Jobs that ended before it are reported with it:
+    /// nobody needs to ask for them.
+    fn waited(&mut self, did: Did, event: u64) -> Did {
+        let took = self.buffers.take_time().as_nanos();
+        let waited = Waited {
+            result: did.result,
+            compare_ns: u64::try_from(took).unwrap_or(u64::MAX),
+        };
+        let mut ended = self.jobs.ended();
+        ended.push(Ended::bare(event, Ending::Done));
+        Did {
+            answer: waited.encode(),
+            ended,
+            ..did
         }
     }
 
@@ -216,6 +234,7 @@ impl<'b> Guest<'b> {
         let ended = self.started(known, given, (number, processor), job);
         Ok(Did {
             answer: answer(known, &call, &before, args, result),
+            result,
             cpu_ns: ran.cpu_ns,
             out: self.news(known, &before, regions)?,
             ended,
@@ -492,6 +511,7 @@ fn failure(known: &Known, given: &Given<'_>, argument: &[u8], error: Errno) -> D
     });
     Did {
         answer: answer.encode(),
+        result,
         ended: Vec::from_iter(ended),
         error: Some(error),
         ..Did::default()

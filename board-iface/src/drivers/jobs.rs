@@ -19,6 +19,9 @@ const MOST: usize = 256;
 /// Jobs that ended and that nobody asked for.
 const UNASKED_MOST: usize = 1 << 16;
 
+/// Jobs that are reported at once.
+const REPORTED_MOST: usize = 256;
+
 /// Nanoseconds of `CLOCK_MONOTONIC`, which fences have.
 pub fn now_ns() -> u64 {
     clock_ns(ClockId::CLOCK_MONOTONIC)
@@ -235,6 +238,21 @@ impl Jobs {
                 return None;
             }
         }
+    }
+
+    /// The jobs that have ended and that nobody asked for, the oldest of each queue first; of
+    /// more than [`REPORTED_MOST`], these.
+    pub fn ended(&mut self) -> Vec<Ended> {
+        for queue in self.queues.values_mut() {
+            while queue.settle(Duration::ZERO, false) {}
+        }
+        let mut ended = Vec::new();
+        for queue in self.queues.values_mut() {
+            let room = REPORTED_MOST - ended.len();
+            let count = queue.unasked.len().min(room);
+            ended.extend(queue.unasked.drain(..count));
+        }
+        ended
     }
 
     /// The next job on the queue of the one that was waited for last, if it has ended.

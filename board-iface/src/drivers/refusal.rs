@@ -2,6 +2,7 @@
 
 use super::node::Length;
 use crate::region::NoRoom;
+use gil_wire::differences::DifferencesError;
 use gil_wire::driver::DriverError;
 use nix::errno::Errno;
 
@@ -17,6 +18,9 @@ pub enum Refusal {
     /// Its memory is none.
     #[error(transparent)]
     Length(#[from] Length),
+    /// Its region's bytes are no differences.
+    #[error(transparent)]
+    Differences(#[from] DifferencesError),
     /// No such call.
     #[error("{driver} has no call of the entry {entry}")]
     Entry {

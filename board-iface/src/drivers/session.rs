@@ -9,7 +9,7 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::Survey;
-use gil_wire::driver::{CHANGED, CLOSE, FREE, OPEN, number};
+use gil_wire::driver::{CHANGED, CLOSE, Closed, FREE, OPEN, number};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::CallStatus;
 use nix::errno::Errno;
@@ -40,24 +40,16 @@ impl<'b> Session<'b> {
     }
 
     /// What the guest has of an API's driver.
-    fn guest(&mut self, api: u16) -> Option<Result<&mut Guest<'b>, Refusal>> {
+    fn guest(&mut self, api: u16) -> Option<&mut Guest<'b>> {
         let served = self.board.of_api(api)?;
-        if let std::collections::btree_map::Entry::Vacant(vacant) = self.guests.entry(api) {
-            match Guest::new(served, &self.budget, self.board.limit()) {
-                Ok(guest) => vacant.insert(guest),
-                Err(refusal) => return Some(Err(refusal)),
-            };
-        }
-        self.guests.get_mut(&api).map(Ok)
+        let new = || Guest::new(served, &self.budget, self.board.limit());
+        Some(self.guests.entry(api).or_insert_with(new))
     }
 
     fn execute(&mut self, call: Call<'_>) -> Option<Result<Did, Refusal>> {
         let head = call.head;
         let served = self.board.of_api(head.op.api())?;
-        let guest = match self.guest(head.op.api())? {
-            Ok(guest) => guest,
-            Err(refusal) => return Some(Err(refusal)),
-        };
+        let guest = self.guest(head.op.api())?;
         let entry = head.op.entry();
         let own = |does: fn(&mut Guest<'b>, u32) -> Result<Did, Refusal>, guest| {
             number(head.args)
@@ -66,7 +58,9 @@ impl<'b> Session<'b> {
         };
         Some(match (entry, served.known(entry)) {
             (OPEN, _) => own(Guest::open, guest),
-            (CLOSE, _) => own(Guest::close, guest),
+            (CLOSE, _) => Closed::parse(head.args)
+                .map_err(Refusal::from)
+                .and_then(|closed| guest.close(closed.file)),
             (FREE, _) => own(Guest::free, guest),
             (CHANGED, _) => number(head.args)
                 .map_err(Refusal::from)

@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::submission::{Region, Submission};
+use gil_wire::driver::is_of_a_driver;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::message::{self, RegionDesc};
 
@@ -33,10 +34,15 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether its regions with copies travel as differences from these.
+    pub(super) fn sends_differences(&self) -> bool {
+        self.envelope.mirror.is_some() && is_of_a_driver(self.envelope.op)
+    }
+
     /// Its regions, as a board gets them.
     pub(super) fn descriptions(&self) -> Vec<RegionDesc> {
         let describe = |region: &Region| RegionDesc {
-            len: region.extents.len().0,
+            len: region.len().0,
             dir: region.dir,
         };
         self.regions.iter().map(describe).collect()

@@ -11,6 +11,7 @@ use gil_address_tables::Extents;
 use gil_timing::Event;
 use gil_transport::client::{Client, ClientError};
 use gil_uapi::GuestLength;
+use gil_wire::driver::Waited;
 use gil_wire::envelope::Class;
 use gil_wire::finish::Finish;
 use gil_wire::frame::FrameError;
@@ -147,6 +148,7 @@ impl Session {
         header: &'a mut Vec<u8>,
     ) -> Result<Brought<'a>, Failure> {
         let received = client.reply()?;
+        context.stats.went_there_and_back(main.envelope.op);
         let places = match received.in_window {
             true => Some(out_places(client, main)?),
             false => None,
@@ -157,7 +159,10 @@ impl Session {
         let places = places.as_deref();
         let mut slots = self.delivery.slots(context, main, &done, waits, places);
         output::fill(context, client, main, &mut slots)?;
-        self.mirrors.received(context, main, &slots);
+        match main.sends_differences() {
+            true => self.apply(context, main, &done, &slots)?,
+            false => self.mirrors.received(context, main, &slots),
+        }
         let bytes = done.reports.iter();
         let bytes = bytes.map(|report| reports::receive(client, report));
         let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
@@ -183,6 +188,26 @@ impl Session {
             CallStatus::NotServed => Err(Failure::NotServed(sentence(&done))),
             CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(sentence(&done)))),
         }
+    }
+
+    /// Brings the guest's memory up to date, by differences that the call's end brought.
+    fn apply(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        done: &Done<'_>,
+        slots: &[Slot],
+    ) -> Result<(), ClientError> {
+        let has_ended = |event| done.reports.iter().any(|report| report.event == event);
+        let is_early = main.envelope.signals.is_some_and(|event| !has_ended(event));
+        if is_early && !slots.is_empty() {
+            return Err(wrong("differences of memory before the call's end".into()));
+        }
+        if let Ok(waited) = Waited::parse(done.result) {
+            context.stats.board_compared(waited.compare_ns);
+        }
+        let applied = self.mirrors.apply(context, main, slots);
+        applied.map_err(|error| wrong(error.to_string()))
     }
 
     /// Checks all that an answer says against the call.
@@ -284,7 +309,7 @@ fn account(
         .fold(done.cpu_ns, |left, post| left.saturating_sub(post.cpu_ns));
     let entry = context.stats.entry(main.envelope.op);
     entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(own_ns);
-    entry.bytes_from_board += done.out.iter().sum::<u64>();
+    context.stats.brought(main.envelope.op, done.out.iter().sum());
     if let Some(process) = context.stats.process(process) {
         process.board_cpu_ns = process.board_cpu_ns.saturating_add(done.cpu_ns);
     }
@@ -344,9 +369,7 @@ pub(super) fn in_len_of(regions: &[RegionDesc]) -> u64 {
 /// Bytes of a call's input regions.
 pub(super) fn in_len(call: &Call<'_>) -> u64 {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
-    ins.map(|region| region.extents.len())
-        .sum::<GuestLength>()
-        .0
+    ins.map(|region| region.len()).sum::<GuestLength>().0
 }
 
 /// Bytes of each out region, as the board counts them.

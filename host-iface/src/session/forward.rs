@@ -127,7 +127,7 @@ impl Delivery {
         let one = |call: &&Call<'_>| {
             let regions = call.regions.iter().filter(|region| region.dir.is_in());
             regions
-                .map(|region| self.input(context, &region.extents))
+                .map(|region| self.input(context, region))
                 .collect()
         };
         calls.iter().map(one).collect()
@@ -136,8 +136,12 @@ impl Delivery {
     fn input<'a>(
         &self,
         context: &Context<'a>,
-        extents: &gil_address_tables::Extents,
+        region: &Region,
     ) -> Result<Input<'a>, Refusal> {
+        if let Some(bytes) = &region.instead {
+            return Ok(Input::Copied(bytes.clone()));
+        }
+        let extents = &region.extents;
         let bad = |error: crate::memory::MemoryError| Refusal::Bad(error.to_string());
         let overlaps = self.held.overlaps(extents);
         let overlaps = overlaps.map_err(|_| Refusal::Unresolved)?;
@@ -163,7 +167,7 @@ fn sent(
     let mut all = Vec::with_capacity(calls.len());
     for (call, inputs) in calls.iter().zip(inputs) {
         let len: u64 = lens(call).iter().sum();
-        context.stats.entry(call.envelope.op).bytes_to_board += len;
+        context.stats.sent(call.envelope.op, len, call.envelope.args);
         let part = context.stats.frames.part((process, call.submission.thread));
         part.bytes_to_board += len + call.envelope.args.len() as u64;
         let copied = inputs.into_iter().filter_map(|input| match input {
@@ -187,7 +191,7 @@ fn send(
         let is_answered = answered == Some(index);
         let places = window_places(client, call).filter(|_| is_answered);
         if is_answered {
-            let all = call.regions.iter().map(|region| region.extents.len());
+            let all = call.regions.iter().map(Region::len);
             client.expect(all.sum::<GuestLength>().0);
             if let Some(window) = client.window_mut() {
                 window.begin(end_of(call.regions, places.as_deref()));
@@ -227,7 +231,7 @@ pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>
 /// Bytes of the window up to the last that a call with these regions uses.
 fn end_of(regions: &[Region], places: Option<&[u64]>) -> u64 {
     let regions = regions.iter().zip(places.unwrap_or_default());
-    let ends = regions.map(|(region, place)| place + region.extents.len().0);
+    let ends = regions.map(|(region, place)| place + region.len().0);
     ends.max().unwrap_or(0)
 }
 
@@ -262,7 +266,7 @@ impl Input<'_> {
 /// Bytes of each region that goes in.
 fn lens(call: &Call<'_>) -> Vec<u64> {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
-    ins.map(|region| region.extents.len().0).collect()
+    ins.map(|region| region.len().0).collect()
 }
 
 /// A reply of another kind than the call allows.
@@ -298,6 +302,7 @@ mod tests {
         let regions = [5000, 10].map(GuestLength).map(|len| Region {
             dir: Direction::In,
             extents: Extents::new([Extent { gpa, len }], len).unwrap(),
+            instead: None,
         });
         assert_eq!(end_of(&regions, Some(&[0, 8192])), 8202);
         assert_eq!(end_of(&regions[..1], Some(&[0])), 5000);

@@ -5,12 +5,16 @@ use super::calls::Call;
 use super::output::Slot;
 use super::{Context, Refusal};
 use crate::held::Held;
-use crate::memory::read_region_into;
+use crate::memory::{read_region_into, write_ranges};
 use crate::submission::Region;
-use foldhash::HashMap;
-use gil_address_tables::Extents;
+use foldhash::{HashMap, HashMapExt};
+use gil_address_tables::{Differ, Extents};
+use gil_wire::differences::{self, DifferencesError};
+use gil_wire::driver::is_of_a_driver;
 use gil_wire::envelope::Envelope;
 use std::borrow::Cow;
+use std::ops::Range;
+use std::time::Instant;
 
 /// Most bytes of all copies of a session. Beyond it, those of the number that was used
 /// longest ago are forgotten, and what they are of is sent once more.
@@ -23,13 +27,31 @@ const COPY_COST: usize = 128;
 type Place = (u64, usize);
 
 /// The copies of one session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Mirrors {
     numbers: HashMap<u64, Copies>,
     /// Of all.
     bytes: usize,
     /// How often copies were used.
     uses: u64,
+    differ: Differ,
+    /// What differed last.
+    changed: Vec<Range<usize>>,
+    /// What was read last, for its memory.
+    read: Vec<u8>,
+}
+
+impl Default for Mirrors {
+    fn default() -> Self {
+        Self {
+            numbers: HashMap::new(),
+            bytes: 0,
+            uses: 0,
+            differ: Differ::shared(),
+            changed: Vec::new(),
+            read: Vec::new(),
+        }
+    }
 }
 
 /// The copies of one number.
@@ -41,49 +63,43 @@ struct Copies {
     used: u64,
 }
 
-impl Copies {
-    /// Forgets a region's copy.
-    fn remove(&mut self, index: usize) -> usize {
-        let removed = self.regions.remove(&index);
-        let freed = removed.map_or(0, |bytes| cost(bytes.len()));
-        self.bytes -= freed;
-        freed
-    }
-}
-
 /// What the regions of a submission have that go to the board; none of a region of which
 /// there is no room for a copy.
 pub(super) type Compared = Vec<(Place, Option<Vec<u8>>)>;
 
 /// Reads the input that has copies. A region that equals its copy has no bytes afterwards.
 pub(super) fn compare(
-    mirrors: &Mirrors,
+    mirrors: &mut Mirrors,
     held: &Held,
-    context: &Context<'_>,
+    context: &mut Context<'_>,
     envelopes: &[Envelope<'_>],
     regions: &mut Cow<'_, [Region]>,
 ) -> Result<Compared, Refusal> {
     let mut sent = Compared::new();
-    let (mut bytes, mut left) = (Vec::new(), COPIES_MAX);
+    let mut left = COPIES_MAX;
     let mut first = 0usize;
     for envelope in envelopes {
         let end = first.saturating_add(envelope.regions as usize);
         if let Some(number) = envelope.mirror {
+            let differs = is_of_a_driver(envelope.op);
             let own = regions.to_mut().get_mut(first..end).unwrap_or_default();
             let inputs = own.iter_mut().filter(|region| region.dir.is_in());
             for (index, region) in inputs.enumerate() {
                 let place = (number, index);
-                let Some(rest) = left.checked_sub(cost(region.extents.len().to_usize())) else {
+                let len = region.extents.len().to_usize();
+                let Some(rest) = left.checked_sub(cost(len)) else {
+                    mirrors.forget(place);
                     sent.push((place, None));
                     continue;
                 };
-                read(held, context, &region.extents, &mut bytes)?;
-                if mirrors.get(place) == Some(&bytes) && !region.dir.is_out() {
-                    region.extents = Extents::default();
-                    continue;
+                let kept = match differs {
+                    true => Some(mirrors.differences(held, context, (place, region), &mut sent)?),
+                    false => mirrors.news(held, context, (place, region))?,
+                };
+                if let Some(kept) = kept {
+                    left = rest;
+                    sent.push((place, Some(kept)));
                 }
-                left = rest;
-                sent.push((place, Some(std::mem::take(&mut bytes))));
             }
         }
         first = end;
@@ -109,6 +125,105 @@ fn read(
 }
 
 impl Mirrors {
+    /// The bytes of a region that go to the board; none if it has them.
+    fn news(
+        &mut self,
+        held: &Held,
+        context: &Context<'_>,
+        (place, region): (Place, &mut Region),
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        let mut bytes = std::mem::take(&mut self.read);
+        read(held, context, &region.extents, &mut bytes)?;
+        if self.get(place) == Some(&bytes) && !region.dir.is_out() {
+            region.extents = Extents::default();
+            self.read = bytes;
+            return Ok(None);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Replaces a region's bytes by what differs from its copy, and takes the copy out,
+    /// brought up to date: that of this submission, if it named the region before.
+    fn differences(
+        &mut self,
+        held: &Held,
+        context: &mut Context<'_>,
+        (place, region): (Place, &mut Region),
+        sent: &mut Compared,
+    ) -> Result<Vec<u8>, Refusal> {
+        let began = Instant::now();
+        let mut bytes = std::mem::take(&mut self.read);
+        read(held, context, &region.extents, &mut bytes)?;
+        let earlier = sent.iter().position(|(it, _)| *it == place);
+        let copy = match earlier {
+            Some(at) => sent.swap_remove(at).1,
+            None => self.take(place),
+        };
+        let mut out = Vec::new();
+        let copy = match copy.filter(|copy| copy.len() == bytes.len()) {
+            Some(mut copy) => {
+                self.differ.update(&mut copy, &bytes, &mut self.changed);
+                differences::encode(&bytes, &self.changed, &mut out);
+                self.read = bytes;
+                copy
+            }
+            // The board may have anything there.
+            None => {
+                out.clone_from(&bytes);
+                bytes
+            }
+        };
+        region.instead = Some(out);
+        context.stats.compared(copy.len(), began.elapsed());
+        Ok(copy)
+    }
+
+    /// The board's differences of a call's output, in the guest's RAM and in its copies.
+    ///
+    /// # Errors
+    /// [`DifferencesError`]: nothing of that region is written.
+    pub(super) fn apply(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        slots: &[Slot],
+    ) -> Result<(), DifferencesError> {
+        let began = Instant::now();
+        for (slot, extents) in slots.iter().filter_map(|slot| Some((slot, slot.extents(main)?))) {
+            let ranges = differences::decode(&slot.bytes, extents.len().to_usize())?;
+            if let Err(error) = write_ranges(context.memory, extents, &ranges) {
+                context.events.warn(format!("output was not delivered: {error}"));
+            }
+            let number = main.envelope.mirror.unwrap_or_default();
+            if let Some(copy) = self.get_mut((number, slot.index()), extents.len().to_usize()) {
+                for (offset, bytes) in ranges {
+                    copy[offset..offset + bytes.len()].copy_from_slice(bytes);
+                }
+            }
+        }
+        context.stats.compared(0, began.elapsed());
+        Ok(())
+    }
+
+    /// The copy of a region of so many bytes.
+    fn get_mut(&mut self, (number, index): Place, len: usize) -> Option<&mut Vec<u8>> {
+        let copies = self.numbers.get_mut(&number)?;
+        let copy = copies.regions.get_mut(&index);
+        copy.filter(|copy| copy.len() == len)
+    }
+
+    /// Takes a copy out.
+    fn take(&mut self, (number, index): Place) -> Option<Vec<u8>> {
+        let copies = self.numbers.get_mut(&number)?;
+        let taken = copies.regions.remove(&index)?;
+        copies.bytes -= cost(taken.len());
+        self.bytes -= cost(taken.len());
+        if copies.regions.is_empty() {
+            self.numbers.remove(&number);
+        }
+        Some(taken)
+    }
+
     /// A call that names a number and no regions of it says that nothing more comes of it.
     pub(super) fn retire(&mut self, envelopes: &[Envelope<'_>]) {
         for envelope in envelopes.iter().filter(|envelope| envelope.regions == 0) {
@@ -146,13 +261,8 @@ impl Mirrors {
         }
     }
 
-    fn forget(&mut self, (number, index): Place) {
-        if let Some(copies) = self.numbers.get_mut(&number) {
-            self.bytes -= copies.remove(index);
-            if copies.regions.is_empty() {
-                self.numbers.remove(&number);
-            }
-        }
+    fn forget(&mut self, place: Place) {
+        self.take(place);
     }
 
     fn forget_number(&mut self, number: u64) {

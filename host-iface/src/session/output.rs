@@ -30,6 +30,11 @@ impl Slot {
         self.index
     }
 
+    /// Where the output region lies.
+    pub(super) fn extents<'a>(&self, main: &Call<'a>) -> Option<&'a Extents> {
+        out_regions(main).nth(self.index)
+    }
+
     /// Bytes of the output region.
     pub(super) fn room(&self, main: &Call<'_>) -> usize {
         let region = out_regions(main).nth(self.index);
@@ -67,6 +72,7 @@ impl Delivery {
             _ => true,
         };
         let outs: Vec<&Extents> = out_regions(main).collect();
+        let at_once = at_once && !main.sends_differences();
         let is_alone = |index: usize| self.held.overlaps(outs[index]) == Ok(false);
         let slot = |(index, &len): (usize, &u64)| Slot {
             index,
@@ -84,7 +90,8 @@ impl Delivery {
     /// any, or may come.
     pub(super) fn hold(&mut self, main: &Call<'_>, slots: Vec<Slot>) -> bool {
         let is_placed = !slots.is_empty() && slots.iter().all(|slot| slot.in_place);
-        if is_placed || out_regions(main).next().is_none() {
+        let is_applied = main.sends_differences();
+        if is_placed || is_applied || out_regions(main).next().is_none() {
             return false;
         }
         let outs: Vec<Extents> = out_regions(main).cloned().collect();

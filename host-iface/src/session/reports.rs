@@ -21,6 +21,7 @@ impl Session {
     ) -> Result<(), ClientError> {
         client.send_message(&Request::Await { event })?;
         let received = client.reply()?;
+        context.stats.went_there_and_back(self.op_of(event));
         let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
         let (reports, busy_ns) = match reply {
             Reply::Ended { reports, busy_ns } if is_about(&reports, event) => (reports, busy_ns),
@@ -76,7 +77,7 @@ impl Session {
     }
 
     /// Notes the report of the operation that was asked for, or keeps another's.
-    fn take_report(
+    pub(super) fn take_report(
         &mut self,
         context: &mut Context<'_>,
         asked: Event,
@@ -120,7 +121,7 @@ impl Session {
         pending.duration_ns = duration_ns;
         let op = pending.op;
         let bytes = report.out.iter().sum::<u64>();
-        context.stats.entry(op).bytes_from_board += bytes;
+        context.stats.brought(op, bytes);
         self.count_gpu_time(context, op, duration_ns);
         // The driver refused it behind the program's back, and says more.
         self.delivery.notices |= report.rejected;

@@ -61,6 +61,7 @@ mod tests {
         Region {
             dir: Direction::Out,
             extents: Extents::new([Extent { gpa, len }], len).unwrap(),
+            instead: None,
         }
     }
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the board changed in a buffer comes back with the end of the jobs that use it, in
+ * one round trip: a marker behind them, whose call is the driver's own wait.
+ */
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+#include <asm/unaligned.h>
+
+#include "mirror.h"
+
+/* Jobs that one marker waits for. */
+#define GIL_FETCH_WAITS_MAX 32
+/* Nothing else is on this queue of a file's: its processors have the others. */
+#define GIL_FETCH_QUEUE (0xffull << 32)
+/* Before the argument: the file's number, and the argument's length. */
+#define GIL_FETCH_HEAD 8
+
+static const struct gil_mirror_ioctl *
+gil_fetch_ioctl(const struct gil_mirror *mirror)
+{
+	unsigned int i;
+
+	for (i = 0; i < mirror->table->ioctl_count; i++)
+		if (mirror->table->ioctls[i].does == GIL_DOES_WAIT)
+			return &mirror->table->ioctls[i];
+	return NULL;
+}
+
+/* The events of the jobs that use the buffer and have not ended. */
+static int gil_fetch_events(struct gil_mirror *mirror,
+			    struct gil_mirror_buffer *buffer, u64 *events,
+			    u16 *count)
+{
+	struct dma_fence **fences;
+	unsigned int i, all;
+	int err = dma_resv_get_fences(buffer->base.base.resv,
+				      DMA_RESV_USAGE_READ, &all, &fences);
+
+	*count = 0;
+	if (err)
+		return err;
+	for (i = 0; i < all; i++) {
+		u64 event = dma_fence_is_signaled(fences[i]) ?
+				    0 :
+				    gil_mirror_fence_event(mirror, fences[i]);
+
+		if (event && *count < GIL_FETCH_WAITS_MAX)
+			events[(*count)++] = event;
+		dma_fence_put(fences[i]);
+	}
+	kfree(fences);
+	return 0;
+}
+
+static u64 gil_fetch_event(struct gil_mirror *mirror)
+{
+	u64 event;
+
+	mutex_lock(&mirror->lock);
+	event = ++mirror->last_event;
+	mutex_unlock(&mirror->lock);
+	return event;
+}
+
+/* The argument that names the buffer; all else is the board's to set. */
+static u32 gil_fetch_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
+			      u32 file, const struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(ioctl, GIL_ROLE_BUFFER);
+	u32 size = ioctl->argument->size;
+
+	put_unaligned_le32(file, to);
+	put_unaligned_le32(size, to + sizeof(u32));
+	gil_mirror_set(to + GIL_FETCH_HEAD, field->offset, field->size,
+		       buffer->number);
+	return GIL_FETCH_HEAD + size;
+}
+
+/*
+ * Returns what the board's driver returned. Jobs that use the buffer have ended on the
+ * board then; in simulated time their fences signal when they end.
+ */
+int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
+		     struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_ioctl *ioctl = gil_fetch_ioctl(mirror);
+	u8 args[GIL_FETCH_HEAD + GIL_MIRROR_ARGUMENT_MAX] = {};
+	u64 waits[GIL_FETCH_WAITS_MAX];
+	struct gil_mirror_reply reply;
+	struct gil_mirror_call call;
+	u16 wait_count;
+	int err;
+
+	if (!ioctl || !gil_mirror_field(ioctl, GIL_ROLE_BUFFER))
+		return -EOPNOTSUPP;
+	err = gil_fetch_events(mirror, buffer, waits, &wait_count);
+	if (err)
+		return err;
+	WRITE_ONCE(buffer->changed, false);
+	gil_mirror_call_init(&call, ioctl->number + GIL_ENTRY_IOCTL,
+			     GIL_CLASS_ENQUEUE);
+	call.marker = true;
+	call.queue = GIL_FETCH_QUEUE | file;
+	call.signals = gil_fetch_event(mirror);
+	call.waits = waits;
+	call.wait_count = wait_count;
+	call.args = args;
+	call.args_len = gil_fetch_argument(ioctl, args, file, buffer);
+	call.buffer = buffer;
+	call.buffer_dir = GIL_DIR_OUT;
+	err = gil_mirror_ask(mirror, &call, &reply);
+	if (err)
+		return err;
+	err = reply.result_len < sizeof(u32) ?
+		      -EPROTO :
+		      (s32)get_unaligned_le32(reply.result);
+	kfree(reply.memory);
+	if (err < 0)
+		WRITE_ONCE(buffer->changed, true);
+	return max_t(int, err, -MAX_ERRNO);
+}
+
+/* A program maps a buffer whose jobs have ended: it may not wait any more. */
+void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
+			     struct gil_mirror_buffer *buffer)
+{
+	if (READ_ONCE(buffer->changed) &&
+	    dma_resv_test_signaled(buffer->base.base.resv, DMA_RESV_USAGE_READ))
+		gil_mirror_fetch(mirror, READ_ONCE(buffer->used_in), buffer);
+}
