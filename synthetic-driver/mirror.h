@@ -158,7 +158,7 @@ struct gil_mirror_file {
 	struct mutex lock; /* while it is opened there */
 	u64 fence_context; /* the first of GIL_PROCESSORS */
 	u64 fence_seq;
-	atomic_t ioctls; /* of the driver's own: the report has them */
+	atomic_t ioctls; /* that programs called: the report has their number */
 };
 
 static inline struct gil_mirror *gil_mirror_of(struct drm_device *drm)

@@ -742,7 +742,6 @@ static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
 	u32 len = _IOC_SIZE(cmd);
 	long result;
 
-	atomic_inc(&run.own->ioctls);
 	run.args.ioctl = gil_mirror_find(mirror, DRM_IOCTL_NR(cmd) -
 							 DRM_COMMAND_BASE);
 	if (!run.args.ioctl)
@@ -756,10 +755,20 @@ static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
 	return result;
 }
 
+/* Those that the kernel's helpers answer, too. */
+static void gil_mirror_count(struct file *filp)
+{
+	struct drm_file *file = filp->private_data;
+	struct gil_mirror_file *own = file->driver_priv;
+
+	atomic_inc(&own->ioctls);
+}
+
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	unsigned int number = DRM_IOCTL_NR(cmd);
 
+	gil_mirror_count(filp);
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
 	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
 		return drm_ioctl(filp, cmd, arg);
@@ -773,6 +782,7 @@ long gil_mirror_compat_ioctl(struct file *filp, unsigned int cmd,
 {
 	unsigned int number = DRM_IOCTL_NR(cmd);
 
+	gil_mirror_count(filp);
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
 	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
 		return drm_compat_ioctl(filp, cmd, arg);

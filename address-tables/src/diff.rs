@@ -39,7 +39,9 @@ impl Differ {
     pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let pool = match threads {
             0 | 1 => None,
-            _ => Some(Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)),
+            _ => Some(Arc::new(
+                ThreadPoolBuilder::new().num_threads(threads).build()?,
+            )),
         };
         Ok(Self { pool, look: look() })
     }

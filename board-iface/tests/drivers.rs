@@ -311,7 +311,7 @@ fn a_device_says_what_it_is_and_a_program_opens_it() {
         assert_eq!(outcome.status, CallStatus::Refused);
     }
     assert_eq!(stage.kernel.lock().unwrap().open, 1);
-    assert_eq!(program.own(CLOSE, 1, &[]).status, CallStatus::Ran);
+    assert_eq!(program.close(1).status, CallStatus::Ran);
     assert_eq!(stage.kernel.lock().unwrap().open, 0);
     program.open(2);
     drop(program);
@@ -430,7 +430,40 @@ fn what_a_job_wrote_beside_a_guests_change_stays() {
     program.own(CHANGED, 30, &[Data::In(&bytes)]);
     let (_, news) = program.wait(1, 30);
     let news = news.unwrap();
-    assert_eq!((news[0], news[200]), (100, 1));
+    assert_eq!((news[0], news[200]), (0, 1), "the guest has its own");
+}
+
+#[test]
+fn only_what_differs_travels() {
+    let stage = stage();
+    let mut program = stage.session();
+    program.open(1);
+    program.create(1, 30);
+    let change = [100_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
+    let sent = program.own(CHANGED, 30, &[Data::In(&[&change[..], &[7]].concat())]);
+    assert_eq!(sent.status, CallStatus::Ran, "{}", said(&sent));
+    program.job(1, 900, b"command!", &[30]);
+    let (_, news) = program.wait(1, 30);
+    assert_eq!(news.unwrap()[100], 8);
+    for wrong in [&change[..], &[&change[..], &[7], &change, &[7]].concat()] {
+        let sent = program.own(CHANGED, 30, &[Data::In(wrong)]);
+        assert_eq!(sent.status, CallStatus::Refused);
+    }
+}
+
+#[test]
+fn a_wait_tells_which_jobs_have_ended() {
+    let stage = stage();
+    let mut program = stage.session();
+    program.open(1);
+    program.create(1, 30);
+    program.job(1, 900, b"command!", &[30]);
+    program.job(1, 901, b"command!", &[30]);
+    assert_eq!(program.wait_by(902, 1, 30), (0, vec![900, 901, 902]));
+    assert!(program.finish(900).is_none(), "it is told once");
+    assert_eq!(program.wait_by(903, 1, 30), (0, vec![903]));
+    let missing = (negative(Errno::ENOENT), vec![904]);
+    assert_eq!(program.wait_by(904, 1, 31), missing);
 }
 
 #[test]
@@ -495,11 +528,11 @@ fn two_files_share_a_buffer_and_one_outlives_the_other() {
     assert_eq!(program.finish(900).unwrap().ending, Ending::Done);
     let (result, news) = program.wait(1, 30);
     assert_eq!((result, news.unwrap()[0]), (0, 1));
-    program.own(CLOSE, 1, &[]);
+    program.close(1);
     program.job(2, 901, b"command!", &[30]);
     assert_eq!(program.wait(2, 30).1.unwrap()[0], 2);
     // Nobody has it open, and it is there for who opens the node next.
-    program.own(CLOSE, 2, &[]);
+    program.close(2);
     program.open(3);
     program.job(3, 902, b"command!", &[30]);
     assert_eq!(program.wait(3, 30).1.unwrap()[0], 3);
@@ -524,7 +557,7 @@ fn numbers_are_checked() {
     assert_eq!(sent.status, CallStatus::Refused);
     let (result, ..) = program.ioctl(VIRTGPU_WAIT, 1, &[30, 0], &[]);
     assert_eq!(result, negative(Errno::ENOENT));
-    assert_eq!(program.own(CLOSE, 9, &[]).status, CallStatus::Refused);
+    assert_eq!(program.close(9).status, CallStatus::Refused);
     let unknown = program.call(Op::new(API, 16 + 0x5f), &args(1, &[], &[]), None, &[]);
     assert_eq!(unknown.status, CallStatus::Refused);
     // A post that the driver refuses has nobody to say it to but the log.

@@ -12,7 +12,7 @@ use gil_board::drivers::render::RenderNode;
 use gil_board::drivers::{DriversBoard, LIMIT};
 use gil_board::region::{Budget, Region};
 use gil_wire::api::Described;
-use gil_wire::driver::{CHANGED, CLOSE, FREE, Memory};
+use gil_wire::driver::{CHANGED, FREE, Memory};
 use gil_wire::ending::Ending;
 use gil_wire::generated::virtio_gpu::*;
 use gil_wire::message::{CallStatus, Direction};
@@ -160,8 +160,8 @@ fn works(mut program: Program<'_>) {
     }
     assert_eq!(program.wait(2, 30), (0, None));
     // One file's end is not the buffer's.
-    assert_eq!(program.own(CLOSE, 1, &[]).status, CallStatus::Ran);
-    assert_eq!(program.own(CLOSE, 2, &[]).status, CallStatus::Ran);
+    assert_eq!(program.close(1).status, CallStatus::Ran);
+    assert_eq!(program.close(2).status, CallStatus::Ran);
     assert_eq!(program.open(3).result, 0);
     program.job(3, 300, NOTHING, &[30]);
     assert_eq!(program.finish(300).unwrap().ending, Ending::Done);

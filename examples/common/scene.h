@@ -9,6 +9,8 @@
  *
  *     --out FILE    write every frame's bytes to FILE, RGBA, the lowest row first
  *     --times       print how long each frame took to be drawn and read, too
+ *     --size WxH    frames of so many pixels instead of 256x192
+ *     --last        read the last frame only
  *     FRAMES        how many frames (200)
  *
  * and prints a sum of each frame's bytes. Exit code: 0, 2 if EGL, OpenGL ES or the
@@ -43,7 +45,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 256, HEIGHT = 192 };
+/* Of a frame, in pixels: --size sets them. */
+static int scene_width = 256, scene_height = 192;
 
 /* The version of OpenGL ES, and the configurations that have it. */
 #ifdef SCENE_GLES1
@@ -57,7 +60,8 @@ struct scene {
 	EGLSurface surface;
 	const char *name;
 	FILE *out;
-	int frames, with_times;
+	int frames, with_times, last_only;
+	unsigned char *pixels;
 	int64_t begun;
 	uint64_t all;
 };
@@ -99,8 +103,8 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
 		SCENE_BIT, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
 		EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_NONE };
-	static const EGLint size[] = { EGL_WIDTH, WIDTH, EGL_HEIGHT, HEIGHT, EGL_NONE };
 	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, SCENE_VERSION, EGL_NONE };
+	EGLint size[] = { EGL_WIDTH, 0, EGL_HEIGHT, 0, EGL_NONE };
 	EGLConfig config;
 	EGLContext context;
 	EGLint count = 0;
@@ -118,10 +122,26 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 			}
 		} else if (!strcmp(argv[i], "--times")) {
 			s->with_times = 1;
+		} else if (!strcmp(argv[i], "--last")) {
+			s->last_only = 1;
+		} else if (!strcmp(argv[i], "--size") && i + 1 < argc) {
+			if (sscanf(argv[++i], "%dx%d", &scene_width, &scene_height) != 2 ||
+			    scene_width < 2 || scene_width > 8192 || scene_width % 2 ||
+			    scene_height < 1 || scene_height > 8192) {
+				fprintf(stderr, "--size WIDTHxHEIGHT, such as 1280x800\n");
+				exit(2);
+			}
 		} else {
 			s->frames = atoi(argv[i]);
 		}
 	}
+	s->pixels = malloc((size_t)scene_width * scene_height * 4);
+	if (!s->pixels) {
+		perror("memory for a frame");
+		exit(2);
+	}
+	size[1] = scene_width;
+	size[3] = scene_height;
 	s->display = scene_display();
 	if (!eglInitialize(s->display, NULL, NULL))
 		fail("eglInitialize", eglGetError());
@@ -131,9 +151,9 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 	context = eglCreateContext(s->display, config, EGL_NO_CONTEXT, version);
 	if (!eglMakeCurrent(s->display, s->surface, s->surface, context))
 		fail("eglMakeCurrent", eglGetError());
-	glViewport(0, 0, WIDTH, HEIGHT);
-	printf("%s: %d frames of %dx%d on %s\n", name, s->frames, WIDTH, HEIGHT,
-	       glGetString(GL_RENDERER));
+	glViewport(0, 0, scene_width, scene_height);
+	printf("%s: %d frames of %dx%d on %s\n", name, s->frames, scene_width,
+	       scene_height, glGetString(GL_RENDERER));
 }
 
 /* A sum of bytes, eight at a time: in a simulator that steps through each instruction,
@@ -153,18 +173,23 @@ static inline uint64_t scene_sum(const unsigned char *bytes, size_t size)
 /* The frame is drawn: its bytes are read, and the next one begins. */
 static inline void scene_frame(struct scene *s, int number)
 {
-	static unsigned char pixels[WIDTH * HEIGHT * 4];
+	size_t size = (size_t)scene_width * scene_height * 4;
 	uint64_t sum;
 	int64_t took;
 
-	glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	if (s->last_only && number + 1 < s->frames) {
+		glFlush();
+		eglSwapBuffers(s->display, s->surface);
+		return;
+	}
+	glReadPixels(0, 0, scene_width, scene_height, GL_RGBA, GL_UNSIGNED_BYTE, s->pixels);
 	took = nanoseconds() - s->begun;
-	sum = scene_sum(pixels, sizeof(pixels));
+	sum = scene_sum(s->pixels, size);
 	s->all = (s->all ^ sum) * 1099511628211u;
 	printf("%d %016" PRIx64 "\n", number, sum);
 	if (s->with_times && number > 0)
 		printf("time %" PRId64 "\n", took);
-	if (s->out && fwrite(pixels, sizeof(pixels), 1, s->out) != 1) {
+	if (s->out && fwrite(s->pixels, size, 1, s->out) != 1) {
 		perror("writing frames");
 		exit(2);
 	}
@@ -338,7 +363,7 @@ static inline void scale(float m[16], float x, float y, float z)
 static inline void perspective(float m[16], float near, float far)
 {
 	memset(m, 0, 16 * sizeof(*m));
-	m[0] = 1.5f * HEIGHT / WIDTH;
+	m[0] = 1.5f * scene_height / scene_width;
 	m[5] = 1.5f;
 	m[10] = (near + far) / (near - far);
 	m[11] = -1;

@@ -250,7 +250,8 @@ impl Session {
         let mut regions = rows::regions(&envelopes, &submission.regions)?;
         self.mirrors.retire(&envelopes);
         let held = &self.delivery.held;
-        let compared = mirrors::compare(&mut self.mirrors, held, context, &envelopes, &mut regions)?;
+        let compared =
+            mirrors::compare(&mut self.mirrors, held, context, &envelopes, &mut regions)?;
         let calls = Calls::new(submission, &envelopes, &regions)?;
         let answer = self.execute_calls(context, submission, calls);
         self.mirrors.sent(compared, answer.is_ok());

@@ -21,6 +21,6 @@ pub use jobs::{Jobs, Processor};
 #[cfg(feature = "table")]
 pub use plot::PlotError;
 pub use run::{
-    Board, Entry, Failure, Guest, Mirrored, PROCESSES_MAX, Process, Program, Report, Served, Simulated,
-    Totals, VERSION, Wall,
+    Board, Entry, Failure, Guest, Mirrored, PROCESSES_MAX, Process, Program, Report, Served,
+    Simulated, Totals, VERSION, Wall,
 };

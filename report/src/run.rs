@@ -62,8 +62,7 @@ pub struct Report {
 /// Calls of GPUs' kernel drivers, and what was done for their buffers' memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mirrored {
-    /// Calls that programs made, as many as the guest's driver told when they closed the
-    /// device.
+    /// Ioctls of programs, as many as the guest's driver told when they closed the device.
     pub ioctls: u64,
     /// How often the guest waited for the board meanwhile.
     pub round_trips: u64,

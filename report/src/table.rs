@@ -69,7 +69,7 @@ fn mirrored(report: &Report) -> String {
         table.add_row([name.to_owned(), value, share]);
     };
     let none = String::new;
-    row("calls of the driver", it.ioctls.to_string(), none());
+    row("ioctls of the driver", it.ioctls.to_string(), none());
     let trips = percent(it.round_trips, it.ioctls);
     row("  waited for the board", it.round_trips.to_string(), trips);
     row("buffers compared", bytes(it.compared_bytes), none());
@@ -380,9 +380,12 @@ mod tests {
         };
         let text = table(&report, &SeenRun::default());
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        let begin = lines.iter().position(|line| line.contains("driver")).unwrap();
+        let begin = lines
+            .iter()
+            .position(|line| line.contains("driver"))
+            .unwrap();
         let expected = [
-            " calls of the driver           200",
+            " ioctls of the driver          200",
             "   waited for the board         10  5.0 %",
             " buffers compared         4.096 MB",
             "   sent to the board          64 B",

@@ -147,7 +147,8 @@ pub fn number(args: &[u8]) -> Result<u32, DriverError> {
 pub struct Closed {
     /// The file's number.
     pub file: u32,
-    /// How many of the driver's ioctls programs called on it.
+    /// How many ioctls programs called on it, those included that the guest's kernel
+    /// answers by itself.
     pub ioctls: u32,
 }
 

@@ -194,9 +194,18 @@ impl Buffers {
         self.map(served, files, number)?;
         let memory = self.all.get_mut(&number).and_then(|it| it.memory.as_mut());
         let memory = memory.ok_or(Errno::EINVAL)?;
-        for (offset, bytes) in ranges {
-            memory.mapped.write(offset, bytes);
-            memory.shadow[offset..offset + bytes.len()].copy_from_slice(bytes);
+        if bytes.len() == memory.shadow.len() {
+            // Of all bytes, those count that the guest did not have before.
+            self.differ
+                .update(&mut memory.shadow, bytes, &mut self.changed);
+            for range in &self.changed {
+                memory.mapped.write(range.start, &bytes[range.clone()]);
+            }
+        } else {
+            for (offset, bytes) in ranges {
+                memory.mapped.write(offset, bytes);
+                memory.shadow[offset..offset + bytes.len()].copy_from_slice(bytes);
+            }
         }
         self.took += began.elapsed();
         Ok(())

@@ -3,7 +3,8 @@
 use gil_board::board::{Board, Call, Ended, Guest, Outcome, Output, Session};
 use gil_board::region::{Budget, Region};
 use gil_wire::Op;
-use gil_wire::driver::{Answer, Ioctl, Memory, OPEN, Opened};
+use gil_wire::differences;
+use gil_wire::driver::{Answer, CLOSE, Closed, Ioctl, Memory, OPEN, Opened, Waited};
 use gil_wire::generated::virtio_gpu::*;
 use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
 
@@ -91,6 +92,11 @@ impl<'b> Program<'b> {
         )
     }
 
+    pub fn close(&mut self, file: u32) -> Outcome {
+        let args = Closed { file, ioctls: 3 }.encode();
+        self.call_as(Op::new(API, CLOSE), &args, None, &[], false)
+    }
+
     pub fn open(&mut self, file: u32) -> Opened {
         let outcome = self.call(Op::new(API, OPEN), &file.to_le_bytes(), None, &[]);
         Opened::parse(&outcome.result).unwrap()
@@ -138,11 +144,17 @@ impl<'b> Program<'b> {
     pub fn wait(&mut self, file: u32, buffer: u32) -> (i32, Option<Vec<u8>>) {
         let args = args(file, &[buffer, 0], &[]);
         let outcome = self.call(VIRTGPU_WAIT, &args, None, &[Data::Out(PAGE)]);
-        let news = match &outcome.out[..] {
-            [out @ Output::Bytes { .. }] => Some(out.bytes().to_vec()),
-            _ => None,
-        };
-        (answer(&outcome, &[]).0, news)
+        (answer(&outcome, &[]).0, news(&outcome))
+    }
+
+    /// The same by a marker that signals an event: which others are told to have ended with it, too.
+    pub fn wait_by(&mut self, event: u64, file: u32, buffer: u32) -> (i32, Vec<u64>) {
+        let args = args(file, &[buffer, 0], &[]);
+        let outcome = self.call(VIRTGPU_WAIT, &args, Some(event), &[Data::Out(PAGE)]);
+        assert_eq!(outcome.status, CallStatus::Ran, "{}", said(&outcome));
+        let waited = Waited::parse(&outcome.result).unwrap();
+        let ended = outcome.ended.iter().map(|it| it.event).collect();
+        (waited.result, ended)
     }
 
     pub fn finish(&mut self, event: u64) -> Option<Ended> {
@@ -170,6 +182,18 @@ pub fn answer(outcome: &Outcome, memory: &[Memory<'_>]) -> (i32, Vec<u32>, Vec<V
         words.iter().map(|it| u32::from_le_bytes(*it)).collect(),
         answer.written.iter().map(|it| it.to_vec()).collect(),
     )
+}
+
+/// What differs in a page, with zeros elsewhere; `None` if nothing does.
+fn news(outcome: &Outcome) -> Option<Vec<u8>> {
+    let [out @ Output::Bytes { .. }] = &outcome.out[..] else {
+        return None;
+    };
+    let mut page = vec![0; PAGE];
+    for (offset, bytes) in differences::decode(out.bytes(), PAGE).unwrap() {
+        page[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+    Some(page)
 }
 
 pub fn said(outcome: &Outcome) -> String {

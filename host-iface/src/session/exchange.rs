@@ -309,7 +309,9 @@ fn account(
         .fold(done.cpu_ns, |left, post| left.saturating_sub(post.cpu_ns));
     let entry = context.stats.entry(main.envelope.op);
     entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(own_ns);
-    context.stats.brought(main.envelope.op, done.out.iter().sum());
+    context
+        .stats
+        .brought(main.envelope.op, done.out.iter().sum());
     if let Some(process) = context.stats.process(process) {
         process.board_cpu_ns = process.board_cpu_ns.saturating_add(done.cpu_ns);
     }

@@ -126,18 +126,12 @@ impl Delivery {
     ) -> Result<Vec<Vec<Input<'a>>>, Refusal> {
         let one = |call: &&Call<'_>| {
             let regions = call.regions.iter().filter(|region| region.dir.is_in());
-            regions
-                .map(|region| self.input(context, region))
-                .collect()
+            regions.map(|region| self.input(context, region)).collect()
         };
         calls.iter().map(one).collect()
     }
 
-    fn input<'a>(
-        &self,
-        context: &Context<'a>,
-        region: &Region,
-    ) -> Result<Input<'a>, Refusal> {
+    fn input<'a>(&self, context: &Context<'a>, region: &Region) -> Result<Input<'a>, Refusal> {
         if let Some(bytes) = &region.instead {
             return Ok(Input::Copied(bytes.clone()));
         }
@@ -167,7 +161,9 @@ fn sent(
     let mut all = Vec::with_capacity(calls.len());
     for (call, inputs) in calls.iter().zip(inputs) {
         let len: u64 = lens(call).iter().sum();
-        context.stats.sent(call.envelope.op, len, call.envelope.args);
+        context
+            .stats
+            .sent(call.envelope.op, len, call.envelope.args);
         let part = context.stats.frames.part((process, call.submission.thread));
         part.bytes_to_board += len + call.envelope.args.len() as u64;
         let copied = inputs.into_iter().filter_map(|input| match input {

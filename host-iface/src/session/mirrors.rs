@@ -189,10 +189,15 @@ impl Mirrors {
         slots: &[Slot],
     ) -> Result<(), DifferencesError> {
         let began = Instant::now();
-        for (slot, extents) in slots.iter().filter_map(|slot| Some((slot, slot.extents(main)?))) {
+        for (slot, extents) in slots
+            .iter()
+            .filter_map(|slot| Some((slot, slot.extents(main)?)))
+        {
             let ranges = differences::decode(&slot.bytes, extents.len().to_usize())?;
             if let Err(error) = write_ranges(context.memory, extents, &ranges) {
-                context.events.warn(format!("output was not delivered: {error}"));
+                context
+                    .events
+                    .warn(format!("output was not delivered: {error}"));
             }
             let number = main.envelope.mirror.unwrap_or_default();
             if let Some(copy) = self.get_mut((number, slot.index()), extents.len().to_usize()) {
