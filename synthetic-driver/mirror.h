@@ -8,7 +8,7 @@
  *   mirror_buffers.c GEM buffers in guest RAM, and their numbers
  *   mirror_batch.c   envelopes: collected, and handed to the host
  *   mirror_fences.c  fences of jobs, which signal at their simulated ends
- *   mirror_fetch.c   what the board changed in buffers
+ *   mirror_fetch.c   the module's own calls about buffers: what the board changed
  *   mirror_tables.c  generated: the drivers' tables
  *
  * The whole node has one session, so that programs share buffers as on any DRM
@@ -264,6 +264,10 @@ int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 		     struct gil_mirror_buffer *buffer);
 void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 			     struct gil_mirror_buffer *buffer);
+
+int gil_mirror_locate(struct gil_mirror *mirror,
+		      const struct gil_mirror_ioctl *ioctl, u32 file,
+		      struct gil_mirror_buffer *buffer, u64 *address);
 
 /* mirror_main.c */
 int gil_mirror_file_open(struct gil_mirror *mirror,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
+ * The driver's own calls about a buffer that the module makes by itself.
+ *
  * What the board changed in a buffer comes back with the end of the jobs that use it, in
- * one round trip: a marker behind them, whose call is the driver's own wait.
+ * one round trip: a marker behind them, whose call is the driver's wait.
  */
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
@@ -14,7 +16,7 @@
 /* Nothing else is on this queue of a file's: its processors have the others. */
 #define GIL_FETCH_QUEUE (0xffull << 32)
 /* Before the argument: the file's number, and the argument's length. */
-#define GIL_FETCH_HEAD 8
+#define GIL_ARGUMENT_HEAD 8
 
 static const struct gil_mirror_ioctl *
 gil_fetch_ioctl(const struct gil_mirror *mirror)
@@ -64,7 +66,7 @@ static u64 gil_fetch_event(struct gil_mirror *mirror)
 }
 
 /* The argument that names the buffer; all else is the board's to set. */
-static u32 gil_fetch_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
+static u32 gil_buffer_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
 			      u32 file, const struct gil_mirror_buffer *buffer)
 {
 	const struct gil_mirror_field *field =
@@ -73,9 +75,9 @@ static u32 gil_fetch_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
 
 	put_unaligned_le32(file, to);
 	put_unaligned_le32(size, to + sizeof(u32));
-	gil_mirror_set(to + GIL_FETCH_HEAD, field->offset, field->size,
+	gil_mirror_set(to + GIL_ARGUMENT_HEAD, field->offset, field->size,
 		       buffer->number);
-	return GIL_FETCH_HEAD + size;
+	return GIL_ARGUMENT_HEAD + size;
 }
 
 /*
@@ -86,7 +88,7 @@ int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 		     struct gil_mirror_buffer *buffer)
 {
 	const struct gil_mirror_ioctl *ioctl = gil_fetch_ioctl(mirror);
-	u8 args[GIL_FETCH_HEAD + GIL_MIRROR_ARGUMENT_MAX] = {};
+	u8 args[GIL_ARGUMENT_HEAD + GIL_MIRROR_ARGUMENT_MAX] = {};
 	u64 waits[GIL_FETCH_WAITS_MAX];
 	struct gil_mirror_reply reply;
 	struct gil_mirror_call call;
@@ -107,7 +109,7 @@ int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 	call.waits = waits;
 	call.wait_count = wait_count;
 	call.args = args;
-	call.args_len = gil_fetch_argument(ioctl, args, file, buffer);
+	call.args_len = gil_buffer_argument(ioctl, args, file, buffer);
 	call.buffer = buffer;
 	call.buffer_dir = GIL_DIR_OUT;
 	err = gil_mirror_ask(mirror, &call, &reply);
@@ -129,4 +131,39 @@ void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 	if (READ_ONCE(buffer->changed) &&
 	    dma_resv_test_signaled(buffer->base.base.resv, DMA_RESV_USAGE_READ))
 		gil_mirror_fetch(mirror, READ_ONCE(buffer->used_in), buffer);
+}
+
+/*
+ * Asks where the board's GPU has a buffer, whose creation is collected: an answer says
+ * that it is there.
+ */
+int gil_mirror_locate(struct gil_mirror *mirror,
+		      const struct gil_mirror_ioctl *ioctl, u32 file,
+		      struct gil_mirror_buffer *buffer, u64 *address)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(ioctl, GIL_ROLE_NEW_ADDRESS);
+	u8 args[GIL_ARGUMENT_HEAD + GIL_MIRROR_ARGUMENT_MAX] = {};
+	struct gil_mirror_reply reply;
+	struct gil_mirror_call call;
+	int err;
+
+	gil_mirror_call_init(&call, ioctl->number + GIL_ENTRY_IOCTL,
+			     GIL_CLASS_SYNC);
+	call.args = args;
+	call.args_len = gil_buffer_argument(ioctl, args, file, buffer);
+	err = gil_mirror_ask(mirror, &call, &reply);
+	if (err)
+		return err;
+	/* The result, the argument's length, the argument. */
+	if (reply.result_len < GIL_ARGUMENT_HEAD + ioctl->argument->size)
+		err = -EPROTO;
+	else
+		err = (s32)get_unaligned_le32(reply.result);
+	if (!err)
+		*address = gil_mirror_get(reply.result + GIL_ARGUMENT_HEAD,
+					  field->offset, field->size);
+	gil_mirror_pass_time(mirror, &reply);
+	kfree(reply.memory);
+	return err;
 }

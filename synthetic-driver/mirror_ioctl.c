@@ -201,12 +201,57 @@ static u64 gil_run_known_address(const struct gil_mirror_run *run,
 	return address;
 }
 
+/* The call that tells where a buffer is, if the one that makes it does not. */
+static const struct gil_mirror_ioctl *
+gil_run_locating(const struct gil_mirror_run *run)
+{
+	const struct gil_mirror_driver *table = run->mirror->table;
+	unsigned int i;
+
+	if (gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS))
+		return NULL;
+	for (i = 0; i < table->ioctl_count; i++)
+		if (table->ioctls[i].does == GIL_DOES_MAP &&
+		    gil_mirror_field(&table->ioctls[i], GIL_ROLE_NEW_ADDRESS))
+			return &table->ioctls[i];
+	return NULL;
+}
+
+/* Makes the buffer and asks where it is, in one round trip. */
+static int gil_run_make_located(struct gil_mirror_run *run,
+				const struct gil_mirror_ioctl *locating)
+{
+	struct gil_mirror_call call;
+	u64 address;
+	int err;
+
+	gil_run_call(run, &call, GIL_CLASS_POST);
+	err = gil_mirror_post(run->mirror, &call);
+	if (err)
+		return err;
+	err = gil_mirror_locate(run->mirror, locating, run->own->number,
+				run->args.made, &address);
+	if (!err)
+		gil_run_keep_address(run, run->args.made, address);
+	return err;
+}
+
+static int gil_run_make(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_ioctl *locating = gil_run_locating(run);
+
+	/* If that failed, the call's own answer says why. */
+	if (locating && run->args.made && !gil_run_make_located(run, locating))
+		return 0;
+	return gil_run_ask(run);
+}
+
 static int gil_run_create(struct gil_mirror_run *run)
 {
 	const struct gil_mirror_field *field =
 		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_BUFFER);
 	u32 handle;
-	int err = gil_run_ask(run);
+	int err = gil_run_make(run);
 
 	if (!field)
 		return err;
@@ -221,7 +266,7 @@ static int gil_run_create(struct gil_mirror_run *run)
 		return err;
 	gil_run_set(run, field, handle);
 	field = gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_ADDRESS);
-	if (field)
+	if (field) /* the call itself says it */
 		gil_run_keep_address(run, run->args.made,
 				     gil_run_get(run, field));
 	return 0;

@@ -41,6 +41,7 @@ use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
 use gil_transport::client::ClientError;
 use gil_uapi::{Status, WaitKind, flag};
+use gil_wire::driver::is_of_a_driver;
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
@@ -269,17 +270,21 @@ impl Session {
         if !self.links.are_several() && self.links.first().is_lost() {
             return Err(Refusal::Lost);
         }
-        if !calls.has_enqueues_in_front() {
+        let needs_no_times = self.needs_no_times(context.time, &calls);
+        if !calls.has_enqueues_in_front() && !needs_no_times {
             self.pass_time(context, now_ns);
         }
         self.look_first(context, &calls)?;
         self.executed.insert(submission.seq);
         let served = self.leave_out_unserved(context, &mut calls)?;
         self.place_devices(context, &calls)?;
-        let defers = self.may_defer(context.time, &calls);
+        let defers = needs_no_times || self.may_defer(context.time, &calls);
         self.execute_front(context, &mut calls, defers)?;
         if defers {
-            self.deferred_ns = now_ns.saturating_add(DEFERRED_NS);
+            // A kernel driver asks for the end of what its programs wait for.
+            if !needs_no_times {
+                self.deferred_ns = now_ns.saturating_add(DEFERRED_NS);
+            }
             self.publish_excess(context, now_ns)?;
         } else {
             self.pass_time(context, now_ns);
@@ -387,6 +392,15 @@ impl Session {
         time == Time::Async
             && asks_nothing
             && calls.has_enqueues_in_front()
+            && self.delivery.holds_nothing()
+    }
+
+    /// Whether nothing of a kernel driver's calls depends on when jobs ran, but for the
+    /// ends of those that the last one waits for; they are published in the order of their
+    /// starts then, of which the board may have told several at once.
+    fn needs_no_times(&self, time: Time, calls: &Calls<'_>) -> bool {
+        time == Time::Async
+            && is_of_a_driver(calls.last().envelope.op)
             && self.delivery.holds_nothing()
     }
 

@@ -163,8 +163,6 @@ fn failed(error: Errno) -> End {
 pub struct Jobs {
     /// By file and processor.
     queues: BTreeMap<(u32, u64), Queue>,
-    /// The queue of the job that was waited for last.
-    last: Option<(u32, u64)>,
     /// How long one job is waited for.
     limit: Duration,
 }
@@ -174,7 +172,6 @@ impl Jobs {
     pub fn new(limit: Duration) -> Self {
         Self {
             queues: BTreeMap::new(),
-            last: None,
             limit,
         }
     }
@@ -226,8 +223,7 @@ impl Jobs {
     /// Waits for the job that signals this event; `None` if there is none.
     pub fn finish(&mut self, event: u64) -> Option<Ended> {
         let mut queues = self.queues.iter_mut();
-        let (which, queue) = queues.find(|(_, queue)| queue.has(event))?;
-        self.last = Some(*which);
+        let (_, queue) = queues.find(|(_, queue)| queue.has(event))?;
         let began = Instant::now();
         loop {
             if let Some(ended) = queue.take(event) {
@@ -240,28 +236,21 @@ impl Jobs {
         }
     }
 
-    /// The jobs that have ended and that nobody asked for, the oldest of each queue first; of
-    /// more than [`REPORTED_MOST`], these.
+    /// The jobs that have ended and that nobody asked for; of more than [`REPORTED_MOST`],
+    /// these.
     pub fn ended(&mut self) -> Vec<Ended> {
-        for queue in self.queues.values_mut() {
-            while queue.settle(Duration::ZERO, false) {}
-        }
-        let mut ended = Vec::new();
-        for queue in self.queues.values_mut() {
-            let room = REPORTED_MOST - ended.len();
-            let count = queue.unasked.len().min(room);
-            ended.extend(queue.unasked.drain(..count));
-        }
-        ended
+        let next = std::iter::from_fn(|| self.ended_behind());
+        next.take(REPORTED_MOST).collect()
     }
 
-    /// The next job on the queue of the one that was waited for last, if it has ended.
+    /// The next job that has ended and that nobody asked for.
     pub fn ended_behind(&mut self) -> Option<Ended> {
-        let queue = self.queues.get_mut(&self.last?)?;
-        if queue.unasked.is_empty() {
-            queue.settle(Duration::ZERO, false);
-        }
-        queue.unasked.pop_front()
+        self.queues.values_mut().find_map(|queue| {
+            if queue.unasked.is_empty() {
+                queue.settle(Duration::ZERO, false);
+            }
+            queue.unasked.pop_front()
+        })
     }
 
     /// A file was closed: nothing is added to its jobs.
@@ -322,11 +311,11 @@ mod tests {
         let second = jobs.finish(2).unwrap();
         assert_eq!((second.duration_ns, second.ending), (50, Ending::Done));
         let behind: Vec<_> = std::iter::from_fn(|| jobs.ended_behind()).collect();
-        let behind: Vec<_> = behind.iter().map(|it| (it.event, it.duration_ns)).collect();
-        assert_eq!(behind, [(1, 300), (3, 400)]);
-        assert!(jobs.finish(1).is_none(), "it was asked for");
-        let other = jobs.finish(4).unwrap();
-        assert_eq!((other.duration_ns, other.ending), (600, Ending::Failed(-5)));
+        let told = |it: &Ended| (it.event, it.duration_ns, it.ending);
+        let behind: Vec<_> = behind.iter().map(told).collect();
+        let (done, failed) = (Ending::Done, Ending::Failed(-5));
+        assert_eq!(behind, [(1, 300, done), (3, 400, done), (4, 600, failed)]);
+        assert!(jobs.finish(1).is_none(), "it was told");
     }
 
     #[test]

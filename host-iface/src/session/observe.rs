@@ -8,6 +8,7 @@ use crate::mailbox::Answer;
 use crate::submission::Submission;
 use gil_timing::{Event, QueueEnd};
 use gil_uapi::{Status, WaitKind};
+use gil_wire::driver::is_of_a_driver;
 use gil_wire::envelope::{self, Class, Envelope, Observation};
 
 impl Session {
@@ -62,6 +63,9 @@ impl Session {
         let now_ns = submission.now_ns();
         if !calls.unsent_front().is_empty() {
             self.forward(context, calls.unsent_front(), None)?;
+        }
+        if is_of_a_driver(envelope.op) {
+            self.ask_ahead(context, &envelope.waits)?;
         }
         let end_ns = match envelope.class {
             Class::Wait => self.wait_end(context, main)?,

@@ -6,6 +6,7 @@
 //! operation of one session is published, earlier ones of the others are. Output for
 //! another session's memory then waits for a doorbell of that session.
 
+use super::reports::When;
 use super::schedule::{Early, Timeline};
 use super::{Context, Refusal, Session};
 use crate::config::Time;
@@ -186,7 +187,7 @@ impl Session {
         let pending = self.schedule.pending.get_mut(&event);
         match pending.and_then(|pending| pending.early.take()) {
             Some(early) => self.note_early(context, early),
-            None => self.await_report(context, event),
+            None => self.await_report(context, event, When::Now),
         }
     }
 
@@ -198,17 +199,39 @@ impl Session {
         Ok(())
     }
 
+    /// Has the board tell now how these ended, for their turns. It says the same of what
+    /// ended before, which it need not be asked for then.
+    pub(super) fn ask_ahead(
+        &mut self,
+        context: &mut Context<'_>,
+        events: &[Event],
+    ) -> Result<(), Refusal> {
+        for &event in events {
+            let pending = self.schedule.pending.get(&event);
+            let is_known = pending.is_none_or(|it| it.is_reported || it.early.is_some());
+            if !is_known && !self.schedule.timeline.is_blocked(event) {
+                self.await_report(context, event, When::Later)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The call that enqueued an operation.
     pub(super) fn op_of(&self, event: Event) -> Op {
         let operation = self.schedule.pending.get(&event);
         operation.map_or(Op(0), |operation| operation.op)
     }
 
-    fn await_report(&mut self, context: &mut Context<'_>, event: Event) -> Result<(), Refusal> {
+    fn await_report(
+        &mut self,
+        context: &mut Context<'_>,
+        event: Event,
+        when: When,
+    ) -> Result<(), Refusal> {
         let op = self.op_of(event);
         let mut client = self.links.of_mut(op).take().ok_or(Refusal::Lost)?;
         client.begin();
-        let outcome = self.ask_report(context, &mut client, event);
+        let outcome = self.ask_report(context, &mut client, (event, when));
         context.took.waited += client.take_waited();
         match outcome {
             Ok(()) => {

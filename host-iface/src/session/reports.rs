@@ -10,6 +10,15 @@ use gil_transport::vectored::Span;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{ENDED_MAX, PRINTED_MAX, Reply, Report, Request};
 
+/// When the report that was asked for counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At once: it is the operation's turn.
+    Now,
+    /// When its turn comes, as that of others.
+    Later,
+}
+
 impl Session {
     /// Has the board wait for an operation. It may say besides how others
     /// ended: that is kept until their turn comes.
@@ -17,7 +26,7 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
         client: &mut Client,
-        event: Event,
+        (event, when): (Event, When),
     ) -> Result<(), ClientError> {
         client.send_message(&Request::Await { event })?;
         let received = client.reply()?;
@@ -43,7 +52,10 @@ impl Session {
         for report in reports {
             let bytes = receive(client, &report)?;
             self.record_end(context, &report, busy_ns.take().unwrap_or(0), &bytes);
-            self.take_report(context, event, report, bytes)?;
+            match report.event == event && when == When::Now {
+                true => self.note_now(context, &report, bytes)?,
+                false => self.note_later(report, bytes)?,
+            }
         }
         Ok(())
     }
@@ -76,20 +88,25 @@ impl Session {
         context.record(&ended, &pieces);
     }
 
-    /// Notes the report of the operation that was asked for, or keeps another's.
-    pub(super) fn take_report(
+    /// Notes the report of an operation whose turn it is.
+    fn note_now(
         &mut self,
         context: &mut Context<'_>,
-        asked: Event,
+        report: &Report,
+        bytes: Vec<Vec<u8>>,
+    ) -> Result<(), ClientError> {
+        self.note_report(context, report)?;
+        self.keep_bytes(context, report, bytes);
+        Ok(())
+    }
+
+    /// Keeps the report of an operation until its turn comes.
+    pub(super) fn note_later(
+        &mut self,
         report: Report,
         bytes: Vec<Vec<u8>>,
     ) -> Result<(), ClientError> {
         let event = report.event;
-        if event == asked {
-            self.note_report(context, &report)?;
-            self.keep_bytes(context, &report, bytes);
-            return Ok(());
-        }
         let pending = self.schedule.pending.get_mut(&event);
         let new = pending.filter(|pending| !pending.is_reported && pending.early.is_none());
         let again = || wrong(format!("another report of operation {event}"));

@@ -40,7 +40,7 @@ impl Session {
                 Some(event) if event == report.event && is_refused => {}
                 // Which jobs had ended by then is no part of what is simulated.
                 Some(event) if event != report.event && main.sends_differences() => {
-                    self.take_report(context, event, report.clone(), Vec::new())?;
+                    self.note_later(report.clone(), Vec::new())?;
                 }
                 _ => self.note_report(context, report)?,
             }
