@@ -63,9 +63,19 @@ struct Copies {
     used: u64,
 }
 
-/// What the regions of a submission have that go to the board; none of a region of which
-/// there is no room for a copy.
-pub(super) type Compared = Vec<(Place, Option<Vec<u8>>)>;
+/// Regions of a submission that go to the board, and their copies when it has them.
+pub(super) type Compared = Vec<(Place, Kept)>;
+
+/// What is the copy of a region that went to the board.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The copy that is there: differences have brought it up to date.
+    There,
+    /// None: there is no room.
+    Nothing,
+}
 
 /// Reads the input that has copies. A region that equals its copy has no bytes afterwards.
 pub(super) fn compare(
@@ -88,17 +98,15 @@ pub(super) fn compare(
                 let place = (number, index);
                 let len = region.extents.len().to_usize();
                 let Some(rest) = left.checked_sub(cost(len)) else {
-                    mirrors.forget(place);
-                    sent.push((place, None));
+                    sent.push((place, Kept::Nothing));
                     continue;
                 };
-                let kept = match differs {
-                    true => Some(mirrors.differences(held, context, (place, region), &mut sent)?),
-                    false => mirrors.news(held, context, (place, region))?,
-                };
-                if let Some(kept) = kept {
+                if differs {
+                    mirrors.differences(held, context, (place, region))?;
+                    sent.push((place, Kept::There));
+                } else if let Some(bytes) = mirrors.news(held, context, (place, region))? {
                     left = rest;
-                    sent.push((place, Some(kept)));
+                    sent.push((place, Kept::Bytes(bytes)));
                 }
             }
         }
@@ -142,25 +150,18 @@ impl Mirrors {
         Ok(Some(bytes))
     }
 
-    /// Replaces a region's bytes by what differs from its copy, and takes the copy out,
-    /// brought up to date: that of this submission, if it named the region before.
+    /// Replaces a region's bytes by what differs from its copy, and brings that up to date.
     fn differences(
         &mut self,
         held: &Held,
         context: &mut Context<'_>,
         (place, region): (Place, &mut Region),
-        sent: &mut Compared,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<(), Refusal> {
         let began = Instant::now();
         let mut bytes = std::mem::take(&mut self.read);
         read(held, context, &region.extents, &mut bytes)?;
-        let earlier = sent.iter().position(|(it, _)| *it == place);
-        let copy = match earlier {
-            Some(at) => sent.swap_remove(at).1,
-            None => self.take(place),
-        };
         let mut out = Vec::new();
-        let copy = match copy.filter(|copy| copy.len() == bytes.len()) {
+        let copy = match self.take(place).filter(|copy| copy.len() == bytes.len()) {
             Some(mut copy) => {
                 self.differ.update(&mut copy, &bytes, &mut self.changed);
                 differences::encode(&bytes, &self.changed, &mut out);
@@ -175,7 +176,8 @@ impl Mirrors {
         };
         region.instead = Some(out);
         context.stats.compared(copy.len(), began.elapsed());
-        Ok(copy)
+        self.insert(place, copy);
+        Ok(())
     }
 
     /// The board's differences of a call's output, in the guest's RAM and in its copies.
@@ -244,10 +246,16 @@ impl Mirrors {
 
     /// The board has the input that was compared, or perhaps not.
     pub(super) fn sent(&mut self, compared: Compared, is_sent: bool) {
-        for (place, bytes) in compared {
-            self.forget(place);
-            if let Some(bytes) = bytes.filter(|_| is_sent) {
-                self.insert(place, bytes);
+        for (place, kept) in compared {
+            match kept {
+                Kept::There if is_sent => {}
+                Kept::There | Kept::Nothing => self.forget(place),
+                Kept::Bytes(bytes) => {
+                    self.forget(place);
+                    if is_sent {
+                        self.insert(place, bytes);
+                    }
+                }
             }
         }
     }
@@ -322,9 +330,9 @@ mod tests {
         let mut mirrors = Mirrors::default();
         mirrors.insert((1, 0), vec![1; 8]);
         mirrors.insert((1, 1), vec![2; 8]);
-        mirrors.sent(vec![((1, 0), Some(vec![3; 4]))], true);
+        mirrors.sent(vec![((1, 0), Kept::Bytes(vec![3; 4]))], true);
         assert_eq!(held(&mirrors), (12 + 2 * COPY_COST, 2));
-        mirrors.sent(vec![((1, 1), Some(vec![4; 4]))], false);
+        mirrors.sent(vec![((1, 1), Kept::Bytes(vec![4; 4]))], false);
         assert_eq!(held(&mirrors), (4 + COPY_COST, 1));
         mirrors.insert((2, 0), vec![0; COPIES_MAX - COPY_COST]);
         assert_eq!(held(&mirrors), (COPIES_MAX, 1));
@@ -341,7 +349,7 @@ mod tests {
         for number in [1, 2, 3] {
             mirrors.insert((number, 0), third());
         }
-        mirrors.sent(vec![((1, 0), Some(third()))], true);
+        mirrors.sent(vec![((1, 0), Kept::Bytes(third()))], true);
         mirrors.insert((4, 0), third());
         let has = |number| mirrors.get((number, 0)).is_some();
         assert_eq!([1, 2, 3, 4].map(has), [true, false, true, true]);

@@ -1,0 +1,169 @@
+//! Buffers of kernel drivers, of which only differences travel.
+
+mod support;
+
+use gil_host::Config;
+use gil_host::config::Time;
+use gil_uapi::Status;
+use gil_wire::Op;
+use gil_wire::driver::{CHANGED, IOCTLS, Waited};
+use gil_wire::envelope::{Class, Envelope, Order};
+use gil_wire::generated::virtio_gpu::API;
+use gil_wire::{api, differences};
+use support::board::{Act, FakeBoard, Got};
+use support::guest::{DATA, Guest, IN, OUT, call, config};
+
+const OK: u32 = Status::Ok as u32;
+const LEN: usize = 256;
+const REGION: (u64, u64, u32) = (DATA, LEN as u64, IN);
+
+/// Answers waits so.
+fn board(wait: Act) -> FakeBoard {
+    let mut wait = Some(wait);
+    let board = FakeBoard::new(move |call| match call.event {
+        Some(3) => wait.take().unwrap_or_default(),
+        _ => Act::default(),
+    });
+    board.objects.lock().unwrap().apis = Some(api::described(&[API]));
+    board
+}
+
+fn config_of(board: &FakeBoard) -> Config {
+    Config {
+        time: Time::Async,
+        ..config(Some(board))
+    }
+}
+
+/// An answered call, behind which the board has those before it.
+fn query() -> Envelope<'static> {
+    Envelope {
+        op: Op::new(API, IOCTLS + 3),
+        ..call(Class::Sync, 0)
+    }
+}
+
+/// The guest may have written to a buffer.
+fn changed(number: u64) -> Envelope<'static> {
+    Envelope {
+        op: Op::new(API, CHANGED),
+        regions: 1,
+        mirror: Some(number),
+        ..call(Class::Post, 0)
+    }
+}
+
+/// A wait that brings the bytes of a buffer when these jobs have ended.
+fn wait(number: u64, event: u64, jobs: &[u64]) -> Envelope<'static> {
+    Envelope {
+        op: Op::new(API, IOCTLS + 8),
+        class: Class::Enqueue,
+        order: Order::Marker,
+        blocking: true,
+        observable: false,
+        regions: 1,
+        mirror: Some(number),
+        waits: jobs.to_vec().into(),
+        ..support::guest::enqueue(event, 0)
+    }
+}
+
+fn job(event: u64) -> Envelope<'static> {
+    Envelope {
+        op: Op::new(API, IOCTLS + 2),
+        ..support::guest::enqueue(event, 0)
+    }
+}
+
+fn encoded(now: &[u8], ranges: &[std::ops::Range<usize>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    differences::encode(now, ranges, &mut out);
+    out
+}
+
+fn only_differences_go_to_the_board(callbacks: bool) {
+    let board = board(Act::default());
+    let mut guest = Guest::with(config_of(&board), callbacks);
+    let mut bytes = [b'a'; LEN];
+    guest.write(DATA, &bytes);
+    let mut send = |guest: &mut Guest, count: usize| {
+        let mut calls = vec![changed(7); count];
+        calls.push(query());
+        assert_eq!(guest.submit(&calls, &vec![REGION; count]).status, OK);
+        let mut got = board.calls();
+        got.pop();
+        let last = got.split_off(got.len() - count).into_iter();
+        last.map(|call| call.payload).collect::<Vec<_>>()
+    };
+    assert_eq!(send(&mut guest, 1), [bytes.to_vec()]);
+    assert_eq!(send(&mut guest, 1), [Vec::<u8>::new()]);
+    bytes[130] = b'b';
+    guest.write(DATA, &bytes);
+    // Of two in one submission, the second has nothing new.
+    assert_eq!(
+        send(&mut guest, 2),
+        [encoded(&bytes, &[128..192]), Vec::new()]
+    );
+    assert_eq!(send(&mut guest, 1), [Vec::<u8>::new()]);
+}
+
+#[test]
+fn only_differences_go_to_the_board_of_mapped_ram() {
+    only_differences_go_to_the_board(false);
+}
+
+#[test]
+fn only_differences_go_to_the_board_from_behind_callbacks() {
+    only_differences_go_to_the_board(true);
+}
+
+/// What a wait brings, in which two jobs are told to have ended.
+fn brings(out: Vec<u8>) -> Act {
+    let waited = Waited {
+        result: 0,
+        compare_ns: 5000,
+    };
+    let ended = |event| (event, 10_000_000 * event, vec![]);
+    Act {
+        result: waited.encode(),
+        out: vec![out],
+        reports: vec![ended(1), ended(2), (3, 0, vec![])],
+        ..Act::default()
+    }
+}
+
+#[test]
+fn one_round_trip_brings_the_ends_of_jobs_and_the_differences() {
+    let now = [b'j'; LEN];
+    let board = board(brings(encoded(&now, &[64..128])));
+    let mut guest = Guest::with(config_of(&board), false);
+    guest.write(DATA, &[b'a'; LEN]);
+    let calls = [changed(7), job(1), job(2), wait(7, 3, &[1, 2])];
+    let regions = [REGION, (DATA, LEN as u64, OUT)];
+    let seen = guest.submit(&calls, &regions);
+    assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
+    // Both were called at 0, and one is behind the other.
+    assert_eq!(seen.deadline_ns, 30_000_000);
+    let mut expected = [b'a'; LEN];
+    expected[64..128].fill(b'j');
+    assert_eq!(guest.read(DATA, LEN), expected);
+    let asked = board.got().iter().any(|got| matches!(got, Got::Await(_)));
+    assert!(!asked, "the jobs are told with it");
+    // The board has what it sent.
+    guest.submit(&[changed(7), query()], &[REGION]);
+    assert!(board.calls()[4].payload.is_empty());
+}
+
+#[test]
+fn what_are_no_differences_loses_the_board() {
+    for out in [vec![1; 5], encoded(&[1; 2 * LEN], &[LEN..LEN + 1])] {
+        let board = board(brings(out));
+        let mut guest = Guest::with(config_of(&board), false);
+        let seen = guest.submit(
+            &[job(1), job(2), wait(7, 3, &[1, 2])],
+            &[(DATA, LEN as u64, OUT)],
+        );
+        assert_eq!(seen.status, Status::Lost as u32);
+        assert_eq!(guest.read(DATA, LEN), [0; LEN]);
+    }
+}
