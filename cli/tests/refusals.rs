@@ -26,10 +26,6 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board-profile", "no-such-file", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
-        (
-            &["run", "--driver", "virtio_gpu", "--screen", "x.png", "x"],
-            125,
-        ),
         (&["no-such-command"], 2),
         (&["ping", "nowhere"], 2),
     ] {

@@ -102,7 +102,11 @@ impl FullSystem {
         };
         let mut display = Vec::new();
         if reaches.display {
-            display = kernel::DISPLAY.ensure(&cache, &kernel, progress)?;
+            let wanted = match guest.driver {
+                Some(_) => &kernel::OUTPUTS,
+                None => &kernel::DISPLAY,
+            };
+            display = wanted.ensure(&cache, &kernel, progress)?;
             display.push(modules.screen.clone());
         }
         let mut driver = Vec::new();
@@ -172,7 +176,11 @@ impl FullSystem {
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
             display: Display::of(&self.display, start.every),
-            driver: Driver::of(guest.driver.as_deref(), &self.driver),
+            driver: Driver::of(
+                guest.driver.as_deref(),
+                &self.driver,
+                !self.display.is_empty(),
+            ),
             module: image::MODULE.into(),
             uid: 0,
         }

@@ -77,6 +77,17 @@ pub const DISPLAY: Modules = Modules {
     ],
 };
 
+/// What a display of QEMU's needs whose driver is gil's own.
+pub const OUTPUTS: Modules = Modules {
+    name: "outputs",
+    paths: &[
+        "drivers/virtio/virtio_pci_legacy_dev",
+        "drivers/virtio/virtio_pci_modern_dev",
+        "drivers/virtio/virtio_pci",
+        "drivers/gpu/drm/drm",
+    ],
+};
+
 /// What a driver of a GPU needs, which the guest has instead of the GPU.
 pub const DRIVER: Modules = Modules {
     name: "driver",
