@@ -23,6 +23,9 @@
 /* The display's picture while nobody shows one. It is black as the device makes it. */
 #define GIL_DISPLAY_BLACK 1
 
+/* As many parts of a picture's memory as QEMU takes. */
+#define GIL_DISPLAY_PARTS_MAX 16384
+
 /* Where commands and answers are, which the device reads and writes. */
 union gil_display_command {
 	struct virtio_gpu_ctrl_hdr header;
@@ -120,6 +123,8 @@ static int gil_display_attach(struct gil_display *display, u32 number,
 	unsigned int i;
 	int err;
 
+	if (memory->orig_nents > GIL_DISPLAY_PARTS_MAX)
+		return -EINVAL;
 	command = kzalloc(len, GFP_KERNEL);
 	if (!command)
 		return -ENOMEM;

@@ -56,6 +56,17 @@ fn a_driver_that_no_table_describes_is_refused_with_those_that_there_are() {
     }
 }
 
+/// On the real machine, displays are another driver's.
+#[test]
+fn a_display_of_a_driver_that_has_none_is_refused() {
+    let bench = Bench::new();
+    for driver in ["lima", "panfrost"] {
+        let args = ["run", "--driver", driver, "--screen", "x.png", "true"];
+        let words = ["--screen", driver, "no outputs"];
+        bench.refuses(&mut bench.gil(&args), 125, &words);
+    }
+}
+
 #[test]
 fn a_folder_is_no_standard_input() {
     let bench = Bench::new();
