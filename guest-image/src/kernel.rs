@@ -77,17 +77,6 @@ pub const DISPLAY: Modules = Modules {
     ],
 };
 
-/// What a display of QEMU's needs whose driver is gil's own.
-pub const OUTPUTS: Modules = Modules {
-    name: "outputs",
-    paths: &[
-        "drivers/virtio/virtio_pci_legacy_dev",
-        "drivers/virtio/virtio_pci_modern_dev",
-        "drivers/virtio/virtio_pci",
-        "drivers/gpu/drm/drm",
-    ],
-};
-
 /// What a driver of a GPU needs, which the guest has instead of the GPU.
 pub const DRIVER: Modules = Modules {
     name: "driver",
@@ -95,6 +84,16 @@ pub const DRIVER: Modules = Modules {
         "drivers/gpu/drm/drm",
         "drivers/gpu/drm/drm_kms_helper",
         "drivers/gpu/drm/drm_shmem_helper",
+    ],
+};
+
+/// What that driver needs for a display of QEMU's, which is its own then.
+pub const OUTPUTS: Modules = Modules {
+    name: "outputs",
+    paths: &[
+        "drivers/virtio/virtio_pci_legacy_dev",
+        "drivers/virtio/virtio_pci_modern_dev",
+        "drivers/virtio/virtio_pci",
     ],
 };
 

@@ -2,7 +2,7 @@
 //! virtio GPU, which virgl draws on this machine's CPU: its render node is a real one.
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
-use gil_tests::picture::{Picture, is_kmscubes};
+use gil_tests::picture::{Picture, is_kmscubes, shown};
 use gil_tests::{Link, Width, binary, guest_program, guest_program_of};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -81,6 +81,7 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     calls_are_seen(&board);
     the_display_has_the_frames_of_the_boards(&board, &console);
     eglinfo_says_what_it_says_on_the_board(&board, &console);
+    what_the_guest_draws_itself_is_shown(&board);
     flips_wait_for_jobs(&board);
     flips_are_done_without_the_board(board);
 }
@@ -133,6 +134,17 @@ fn eglinfo_says_what_it_says_on_the_board(board: &BoardMachine, console: &str) {
     let (run, _) = with_display(board, folder.path(), &args);
     let run = run.finish();
     assert_eq!(run.stdout.lines().collect::<Vec<_>>(), there, "{run:#?}");
+}
+
+/// Dumb buffers are the guest's: the picture is that of QEMU's display with its own driver.
+fn what_the_guest_draws_itself_is_shown(board: &BoardMachine) {
+    let program = guest_program("tests/guest/kms_draw.c", Link::Static);
+    let program = program.display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let (run, out) = with_display(board, folder.path(), &[&program, "3"]);
+    run.finish().ok();
+    let (usual, _) = shown(&[&program, "3"]);
+    assert_eq!(Picture::read(&out).sum(), usual.sum());
 }
 
 fn kms_flips() -> String {
