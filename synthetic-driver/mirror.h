@@ -9,6 +9,8 @@
  *   mirror_batch.c   envelopes: collected, and handed to the host
  *   mirror_fences.c  fences of jobs, which signal at their simulated ends
  *   mirror_fetch.c   the module's own calls about buffers: what the board changed
+ *   mirror_outputs.c mode setting, if the guest has a display
+ *   mirror_display.c that display
  *   mirror_tables.c  generated: the drivers' tables
  *
  * The whole node has one session, so that programs share buffers as on any DRM
@@ -42,6 +44,9 @@ enum gil_mirror_role {
 	GIL_ROLE_IS, /* always `known` */
 	GIL_ROLE_PROCESSOR, /* the job's; `known`: they are flags, others EINVAL */
 	GIL_ROLE_SIZE, /* of the buffer that the call makes */
+	GIL_ROLE_WIDTH, /* of the part of a picture that the call moves, in pixels */
+	GIL_ROLE_HEIGHT,
+	GIL_ROLE_DEPTH,
 	GIL_ROLE_BUFFER, /* a GEM handle */
 	GIL_ROLE_NEW_BUFFER,
 	GIL_ROLE_NEW_RESOURCE,
@@ -135,9 +140,12 @@ struct gil_mirror_batch {
 	struct list_head kept; /* struct gil_mirror_kept: until the doorbell is answered */
 };
 
+struct gil_outputs;
+
 struct gil_mirror {
 	struct drm_device drm;
 	const struct gil_mirror_driver *table;
+	struct gil_outputs *outputs; /* NULL: none */
 
 	struct mutex lock; /* what follows; held while a doorbell rings */
 	struct gil_session *session; /* NULL: no file is open */

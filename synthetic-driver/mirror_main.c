@@ -16,12 +16,17 @@
 #include <asm/unaligned.h>
 
 #include "mirror.h"
+#include "mirror_outputs.h"
 
 MODULE_IMPORT_NS(GIL);
 
 static char *driver = "virtio_gpu";
 module_param(driver, charp, 0444);
 MODULE_PARM_DESC(driver, "the driver whose calls the node takes");
+
+static bool outputs;
+module_param(outputs, bool, 0444);
+MODULE_PARM_DESC(outputs, "the node sets modes of the simulator's display");
 
 /* What OPEN answers: an errno, and the version of the board's driver. */
 #define GIL_OPENED_LEN 16
@@ -150,10 +155,18 @@ static void gil_mirror_postclose(struct drm_device *drm, struct drm_file *file)
 	kfree(own);
 }
 
+static int gil_mirror_release(struct inode *inode, struct file *filp)
+{
+	struct drm_file *file = filp->private_data;
+
+	gil_outputs_settle(gil_mirror_of(file->minor->dev), file);
+	return drm_release(inode, filp);
+}
+
 static const struct file_operations gil_mirror_fops = {
 	.owner = THIS_MODULE,
 	.open = drm_open,
-	.release = drm_release,
+	.release = gil_mirror_release,
 	.unlocked_ioctl = gil_mirror_ioctl,
 #ifdef CONFIG_COMPAT
 	.compat_ioctl = gil_mirror_compat_ioctl,
@@ -212,12 +225,9 @@ static bool __init gil_mirror_has_syncs(const struct gil_mirror_driver *table)
 	return false;
 }
 
-static int __init gil_mirror_register(const struct gil_mirror_driver *table)
+/* What the device is to programs. */
+static void __init gil_mirror_describe(const struct gil_mirror_driver *table)
 {
-	struct device *parent = &gil_mirror_parent->dev;
-	struct gil_mirror *mirror;
-	int err;
-
 	gil_mirror_drm.name = (char *)table->name;
 	gil_mirror_drm.desc = (char *)table->description;
 	gil_mirror_drm.major = table->major;
@@ -225,6 +235,17 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	gil_mirror_drm.patchlevel = table->patch;
 	if (gil_mirror_has_syncs(table))
 		gil_mirror_drm.driver_features |= DRIVER_SYNCOBJ;
+	if (outputs)
+		gil_outputs_offer(&gil_mirror_drm);
+}
+
+static int __init gil_mirror_register(const struct gil_mirror_driver *table)
+{
+	struct device *parent = &gil_mirror_parent->dev;
+	struct gil_mirror *mirror;
+	int err = 0;
+
+	gil_mirror_describe(table);
 	mirror = devm_drm_dev_alloc(parent, &gil_mirror_drm, struct gil_mirror,
 				    drm);
 	if (IS_ERR(mirror))
@@ -235,22 +256,21 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	INIT_LIST_HEAD(&mirror->retired);
 	INIT_LIST_HEAD(&mirror->answers);
 	INIT_LIST_HEAD(&mirror->batch.kept);
-	err = drm_dev_register(&mirror->drm, 0);
+	if (outputs)
+		err = gil_outputs_init(mirror);
+	if (!err)
+		err = drm_dev_register(&mirror->drm, 0);
 	if (!err)
 		gil_mirror_node = mirror;
 	return err;
 }
 
-static int __init gil_mirror_init(void)
+/* The node on a parent of its own. */
+static int __init gil_mirror_place(const struct gil_mirror_driver *table)
 {
-	const struct gil_mirror_driver *table = gil_mirror_table();
 	struct device *parent;
 	int err;
 
-	if (!table || !gil_mirror_fits(table)) {
-		pr_err("no driver %s has a table that fits\n", driver);
-		return -EINVAL;
-	}
 	gil_mirror_parent = platform_device_register_simple(
 		"gil-mirror", PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(gil_mirror_parent))
@@ -270,11 +290,39 @@ static int __init gil_mirror_init(void)
 	return err;
 }
 
+static int __init gil_mirror_init(void)
+{
+	const struct gil_mirror_driver *table = gil_mirror_table();
+	int err;
+
+	if (!table || !gil_mirror_fits(table)) {
+		pr_err("no driver %s has a table that fits\n", driver);
+		return -EINVAL;
+	}
+	if (!outputs)
+		return gil_mirror_place(table);
+	if (!gil_outputs_possible(table)) {
+		pr_err("the table of %s does not say how a frame is read\n",
+		       driver);
+		return -EINVAL;
+	}
+	err = gil_display_register();
+	if (err)
+		return err;
+	err = gil_mirror_place(table);
+	if (err)
+		gil_display_unregister();
+	return err;
+}
+
 static void __exit gil_mirror_exit(void)
 {
 	drm_dev_unregister(&gil_mirror_node->drm);
+	gil_outputs_end(gil_mirror_node);
 	devres_release_group(&gil_mirror_parent->dev, NULL);
 	platform_device_unregister(gil_mirror_parent);
+	if (outputs)
+		gil_display_unregister();
 }
 
 module_init(gil_mirror_init);

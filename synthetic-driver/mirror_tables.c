@@ -205,12 +205,23 @@ static const struct gil_mirror_ioctl panfrost_ioctls[] = {
 	{ .number = 0x08, .does = GIL_DOES_HINT, .argument = &panfrost_drm_panfrost_madvise }, /* MADVISE */
 };
 
+static const struct gil_mirror_field virtio_gpu_drm_virtgpu_3d_box_fields[] = {
+	{ .role = GIL_ROLE_WIDTH, .offset = 12, .size = 4, }, /* w */
+	{ .role = GIL_ROLE_HEIGHT, .offset = 16, .size = 4, }, /* h */
+	{ .role = GIL_ROLE_DEPTH, .offset = 20, .size = 4, }, /* d */
+};
+
 static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_box = {
 	.size = 24,
+	.field_count = ARRAY_SIZE(virtio_gpu_drm_virtgpu_3d_box_fields),
+	.fields = virtio_gpu_drm_virtgpu_3d_box_fields,
 };
 
 static const struct gil_mirror_field virtio_gpu_drm_virtgpu_3d_transfer_from_host_fields[] = {
 	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* bo_handle */
+	{ .role = GIL_ROLE_WIDTH, .offset = 16, .size = 4, }, /* w */
+	{ .role = GIL_ROLE_HEIGHT, .offset = 20, .size = 4, }, /* h */
+	{ .role = GIL_ROLE_DEPTH, .offset = 24, .size = 4, }, /* d */
 };
 
 static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_transfer_from_host = {
@@ -221,6 +232,9 @@ static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_transfer_from_ho
 
 static const struct gil_mirror_field virtio_gpu_drm_virtgpu_3d_transfer_to_host_fields[] = {
 	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* bo_handle */
+	{ .role = GIL_ROLE_WIDTH, .offset = 16, .size = 4, }, /* w */
+	{ .role = GIL_ROLE_HEIGHT, .offset = 20, .size = 4, }, /* h */
+	{ .role = GIL_ROLE_DEPTH, .offset = 24, .size = 4, }, /* d */
 };
 
 static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_transfer_to_host = {

@@ -175,8 +175,9 @@ pub struct RunArgs {
     pub compress: bool,
     /// Draw by Debian's Mesa and this driver of a GPU, whose calls the board's own
     /// driver of that name executes: virtio_gpu, lima or panfrost. Usually programs draw
-    /// by gil's libraries for EGL and OpenGL ES.
-    #[arg(long, value_name = "NAME", value_parser = driver, conflicts_with = "shown")]
+    /// by gil's libraries for EGL and OpenGL ES. With --screen or --display, virtio_gpu
+    /// has outputs too; the others have none.
+    #[arg(long, value_name = "NAME", value_parser = driver)]
     pub driver: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
@@ -332,10 +333,11 @@ impl RunArgs {
 
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
+        let is_blind = self.driver.is_some() && !self.display.is_wanted();
         let usual = [
             self.tty.then_some("TERM"),
             // Without it, Mesa looks for a display first.
-            self.driver.is_some().then_some("EGL_PLATFORM=surfaceless"),
+            is_blind.then_some("EGL_PLATFORM=surfaceless"),
         ];
         let usual = usual.into_iter().flatten().map(environment::variable);
         let usual: Vec<_> = usual.flatten().collect();

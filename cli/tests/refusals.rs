@@ -26,10 +26,6 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board-profile", "no-such-file", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
-        (
-            &["run", "--driver", "virtio_gpu", "--screen", "x.png", "x"],
-            125,
-        ),
         (&["no-such-command"], 2),
         (&["ping", "nowhere"], 2),
     ] {
@@ -57,6 +53,17 @@ fn a_driver_that_no_table_describes_is_refused_with_those_that_there_are() {
     assert_eq!(output.status.code(), Some(125), "{said}");
     for words in ["the driver amdgpu", "lima, panfrost, virtio_gpu"] {
         assert!(said.contains(words), "{said}");
+    }
+}
+
+/// On the real machine, displays are another driver's.
+#[test]
+fn a_display_of_a_driver_that_has_none_is_refused() {
+    let bench = Bench::new();
+    for driver in ["lima", "panfrost"] {
+        let args = ["run", "--driver", driver, "--screen", "x.png", "true"];
+        let words = ["--screen", driver, "no outputs"];
+        bench.refuses(&mut bench.gil(&args), 125, &words);
     }
 }
 

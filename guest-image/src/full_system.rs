@@ -100,16 +100,16 @@ impl FullSystem {
             true => kernel::NETWORK.ensure(&cache, &kernel, progress)?,
             false => Vec::new(),
         };
-        let mut display = Vec::new();
-        if reaches.display {
-            display = kernel::DISPLAY.ensure(&cache, &kernel, progress)?;
-            display.push(modules.screen.clone());
-        }
-        let mut driver = Vec::new();
-        if guest.driver.is_some() {
-            driver = kernel::DRIVER.ensure(&cache, &kernel, progress)?;
-            driver.push(modules.mirror.clone());
-        }
+        let kernels = |of: &kernel::Modules| of.ensure(&cache, &kernel, progress);
+        let has_driver = guest.driver.is_some();
+        let display = match reaches.display {
+            true => display(has_driver, &modules, kernels)?,
+            false => Vec::new(),
+        };
+        let driver = match has_driver {
+            true => driver(reaches.display, &modules, kernels)?,
+            false => Vec::new(),
+        };
         let layers = match place {
             Place::Initramfs => None,
             Place::Disks => {
@@ -172,11 +172,44 @@ impl FullSystem {
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
             display: Display::of(&self.display, start.every),
-            driver: Driver::of(guest.driver.as_deref(), &self.driver),
+            driver: Driver::of(
+                guest.driver.as_deref(),
+                &self.driver,
+                !self.display.is_empty(),
+            ),
             module: image::MODULE.into(),
             uid: 0,
         }
     }
+}
+
+/// The modules for a display: a driver of a GPU has it as its own.
+fn display(
+    has_driver: bool,
+    own: &OwnModules,
+    kernels: impl Fn(&kernel::Modules) -> Result<Vec<PathBuf>, AptError>,
+) -> Result<Vec<PathBuf>, AptError> {
+    let mut modules = match has_driver {
+        true => Vec::new(),
+        false => kernels(&kernel::DISPLAY)?,
+    };
+    modules.push(own.screen.clone());
+    Ok(modules)
+}
+
+/// The modules for a driver of a GPU.
+fn driver(
+    has_display: bool,
+    own: &OwnModules,
+    kernels: impl Fn(&kernel::Modules) -> Result<Vec<PathBuf>, AptError>,
+) -> Result<Vec<PathBuf>, AptError> {
+    let mut modules = match has_display {
+        true => kernels(&kernel::OUTPUTS)?,
+        false => Vec::new(),
+    };
+    modules.extend(kernels(&kernel::DRIVER)?);
+    modules.push(own.mirror.clone());
+    Ok(modules)
 }
 
 /// A link to where a file really is.

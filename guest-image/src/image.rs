@@ -107,14 +107,17 @@ pub struct Driver {
     pub modules: Vec<String>,
     /// The driver's name.
     pub name: String,
+    /// Whether it has the display.
+    pub outputs: bool,
 }
 
 impl Driver {
-    /// The driver of this name that has these modules.
-    pub fn of(name: Option<&str>, modules: &[PathBuf]) -> Option<Self> {
+    /// The driver of this name that has these modules, and the display if there is one.
+    pub fn of(name: Option<&str>, modules: &[PathBuf], outputs: bool) -> Option<Self> {
         Some(Self {
             modules: modules.iter().map(|path| module_path(path)).collect(),
             name: name?.into(),
+            outputs,
         })
     }
 }

@@ -87,6 +87,16 @@ pub const DRIVER: Modules = Modules {
     ],
 };
 
+/// What that driver needs for a display of QEMU's, which is its own then.
+pub const OUTPUTS: Modules = Modules {
+    name: "outputs",
+    paths: &[
+        "drivers/virtio/virtio_pci_legacy_dev",
+        "drivers/virtio/virtio_pci_modern_dev",
+        "drivers/virtio/virtio_pci",
+    ],
+};
+
 /// What a root of read-only disks and a layer above them needs.
 pub const LAYERS: Modules = Modules {
     name: "layers",

@@ -96,6 +96,9 @@ pub struct Driver {
     pub modules: Vec<String>,
     /// Its name.
     pub name: String,
+    /// Whether it has the display.
+    #[serde(default)]
+    pub outputs: bool,
 }
 
 /// A folder of the host in the guest.
@@ -180,7 +183,7 @@ mod tests {
                 "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
                 "outputs": ["o"], "network": {"modules": ["/n.ko"], "servers": "10.0.2.9"},
                 "display": {"modules": ["/d.ko"], "every_us": 500},
-                "driver": {"modules": ["/drm.ko"], "name": "lima"}}"#,
+                "driver": {"modules": ["/drm.ko"], "name": "lima", "outputs": true}}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -207,8 +210,8 @@ mod tests {
         );
         let driver = config.driver.unwrap();
         assert_eq!(
-            (&driver.modules[..], &*driver.name),
-            (&["/drm.ko".to_owned()][..], "lima")
+            (&driver.modules[..], &*driver.name, driver.outputs),
+            (&["/drm.ko".to_owned()][..], "lima", true)
         );
     }
 

@@ -15,5 +15,7 @@ pub fn begin(driver: &Driver) -> Result<(), Error> {
     for module in before {
         system::load_module(Path::new(module))?;
     }
-    system::load_module_with(Path::new(last), &format!("driver={}", driver.name))
+    let outputs = u8::from(driver.outputs);
+    let parameters = format!("driver={} outputs={outputs}", driver.name);
+    system::load_module_with(Path::new(last), &parameters)
 }

@@ -78,8 +78,8 @@ fn boot() -> Result<(), Error> {
 fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
     config.network.as_ref().map_or(Ok(()), network::begin)?;
-    config.display.as_ref().map_or(Ok(()), display::begin)?;
     config.driver.as_ref().map_or(Ok(()), driver::begin)?;
+    config.display.as_ref().map_or(Ok(()), display::begin)?;
     let shares = shares::Shares::mount(0, &config.shares)?;
     let (theirs, ours) = streams::open(config)?;
     let program = program::Program::new(config, theirs)?;

@@ -28,18 +28,21 @@ struct Plan<'a> {
     packages: &'a [&'a str],
     /// Programs of this machine that run there before the agent, each with its arguments.
     first: &'a [(PathBuf, &'a str)],
+    /// What a shell does there behind them.
+    then: &'a str,
     memory: &'a str,
     gpu: bool,
 }
 
-/// Debian's Mesa, which draws on a GPU, and what shows it.
-const MESA: [&str; 6] = [
+/// Debian's Mesa, which draws on a GPU, and what shows that.
+const MESA: [&str; 7] = [
     "libegl1",
     "libgles1",
     "libgles2",
     "libegl-mesa0",
     "libgl1-mesa-dri",
     "mesa-utils-bin",
+    "kmscube",
 ];
 
 /// What this QEMU lacks for a GPU of its machines; none: nothing.
@@ -70,21 +73,24 @@ impl BoardMachine {
             width,
             packages: &["pocl-opencl-icd", "ocl-icd-libopencl1"],
             first: &[],
+            then: "",
             memory: "3G",
             gpu: false,
         })
     }
 
     /// Boots one of 64 bits with a GPU and Debian's Mesa. Programs of this machine run in
-    /// it first, each with its arguments: what they print is on the console.
+    /// it first, each with its arguments, and then these lines of a shell: what they print is
+    /// on the console.
     ///
     /// # Panics
     /// As [`BoardMachine::boot`].
-    pub fn with_gpu(first: &[(PathBuf, &str)]) -> Self {
+    pub fn with_gpu(first: &[(PathBuf, &str)], then: &str) -> Self {
         Self::of(&Plan {
             width: Width::Arm64,
             packages: &MESA,
             first,
+            then,
             memory: "1G",
             gpu: true,
         })
@@ -183,6 +189,7 @@ fn script(plan: &Plan) -> String {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         script += &format!("{name} {arguments}; ");
     }
+    script += plan.then;
     script + &format!("exec gil-board --listen tcp://{LISTEN} --key /etc/gil/board.key")
 }
 

@@ -41,6 +41,13 @@ impl Picture {
         (self.width, self.height)
     }
 
+    /// FNV-1a of red, green and blue, as `tests/guest/kms_frame.c` has it of a frame.
+    pub fn sum(&self) -> u64 {
+        self.pixels.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &it| {
+            (sum ^ u64::from(it)).wrapping_mul(0x100_0000_01b3)
+        })
+    }
+
     /// Whether every pixel is black.
     pub fn is_black(&self) -> bool {
         self.pixels.iter().all(|&shade| shade == 0)

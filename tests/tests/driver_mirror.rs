@@ -2,7 +2,9 @@
 //! virtio GPU, which virgl draws on this machine's CPU: its render node is a real one.
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
+use gil_tests::picture::{Picture, is_kmscubes, shown};
 use gil_tests::{Link, Width, binary, guest_program, guest_program_of};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +18,14 @@ const EXAMPLES: [(&str, Link); 5] = [
 ];
 /// So many frames of each.
 const FRAMES: &str = "5";
+
+/// What is shown on the board's own display, in either way in which kmscube has buffers for
+/// it, with a sum of the frame that is there at its end.
+const CUBES: [&str; 2] = ["kmscube -c 3", "kmscube --surfaceless -c 3"];
+/// What the shell of the board does after the examples: the other cube, and what Mesa says of
+/// itself.
+const THEN: &str = "kms_frame kmscube --surfaceless -c 3; echo EGLINFO; \
+    (unset EGL_PLATFORM; eglinfo.aarch64-linux-gnu 2>/dev/null); echo EGLEND; ";
 
 /// Whether this machine's QEMU has a GPU for its machines.
 fn has_gpu() -> bool {
@@ -52,7 +62,9 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
         return;
     }
     let examples = examples();
-    let board = BoardMachine::with_gpu(&examples);
+    let shows = (kms_frame(), CUBES[0]);
+    let first: Vec<_> = examples.iter().cloned().chain([shows]).collect();
+    let board = BoardMachine::with_gpu(&first, THEN);
     let console = board.console();
     assert!(console.contains("features: +virgl"), "{console}");
     assert!(console.contains("renderD128"), "{console}");
@@ -67,6 +79,100 @@ fn debians_mesa_in_the_guest_draws_what_it_draws_on_the_board() {
     let there = on_the_board(&console, &narrow);
     assert_eq!(from_the_guest(&board, &narrow), there, "of 32 bits");
     calls_are_seen(&board);
+    the_display_has_the_frames_of_the_boards(&board, &console);
+    eglinfo_says_what_it_says_on_the_board(&board, &console);
+    what_the_guest_draws_itself_is_shown(&board);
+    flips_wait_for_jobs(&board);
+    flips_are_done_without_the_board(board);
+}
+
+fn kms_frame() -> PathBuf {
+    guest_program("tests/guest/kms_frame.c", Link::Static)
+}
+
+/// A run of `gil run` with the driver and a display; where its picture will be.
+fn with_display(board: &BoardMachine, folder: &Path, args: &[&str]) -> (gil_tests::Run, PathBuf) {
+    let out = folder.join("screen.png");
+    let shown = out.display().to_string();
+    let options = ["--driver", "virtio_gpu", "--screen", &shown];
+    (board.run(&[&options, args].concat()), out)
+}
+
+/// Debian's kmscube, as it is: the sum of its last frame on the board, of that which a program
+/// reads in the guest, and of the picture are one.
+fn the_display_has_the_frames_of_the_boards(board: &BoardMachine, console: &str) {
+    let sums = console.lines().filter(|line| line.starts_with("frame "));
+    let sums: Vec<_> = sums.collect();
+    assert_eq!(sums.len(), CUBES.len(), "{console}");
+    let program = kms_frame().display().to_string();
+    for (cube, on_board) in CUBES.into_iter().zip(sums) {
+        // The first as an atomic client.
+        let cube = cube.replace("kmscube -c", "kmscube --atomic -c");
+        let folder = tempfile::tempdir().unwrap();
+        let args = ["--pkg", "kmscube", &program];
+        let args: Vec<_> = args.into_iter().chain(cube.split(' ')).collect();
+        let (run, out) = with_display(board, folder.path(), &args);
+        let run = run.finish().ok();
+        let in_guest = run.stdout.lines().find(|line| line.starts_with("frame "));
+        assert_eq!(in_guest, Some(on_board), "{cube}: {run:#?}");
+        let picture = Picture::read(&out);
+        let shown = format!("frame 1280x800 {:016x}", picture.sum());
+        assert_eq!(shown, on_board, "{cube}");
+        is_kmscubes(&picture);
+    }
+}
+
+fn eglinfo_says_what_it_says_on_the_board(board: &BoardMachine, console: &str) {
+    let lines = console
+        .lines()
+        .skip_while(|line| *line != "EGLINFO")
+        .skip(1);
+    let there: Vec<_> = lines.take_while(|line| *line != "EGLEND").collect();
+    assert!(there.contains(&"EGL driver name: virtio_gpu"), "{console}");
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--pkg", "mesa-utils-bin", "eglinfo.aarch64-linux-gnu"];
+    let (run, _) = with_display(board, folder.path(), &args);
+    let run = run.finish();
+    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), there, "{run:#?}");
+}
+
+/// Dumb buffers are the guest's: the picture is that of QEMU's display with its own driver.
+fn what_the_guest_draws_itself_is_shown(board: &BoardMachine) {
+    let program = guest_program("tests/guest/kms_draw.c", Link::Static);
+    let program = program.display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let (run, out) = with_display(board, folder.path(), &[&program, "3"]);
+    run.finish().ok();
+    let (usual, _) = shown(&[&program, "3"]);
+    assert_eq!(Picture::read(&out).sum(), usual.sum());
+}
+
+fn kms_flips() -> String {
+    let program = guest_program("tests/guest/kms_flips.c", Link::Static);
+    program.display().to_string()
+}
+
+/// A flip to a frame whose job has not ended is done when it has.
+fn flips_wait_for_jobs(board: &BoardMachine) {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, _) = with_display(board, folder.path(), &[&kms_flips()]);
+    let run = run.finish().ok();
+    let mut lines = run.stdout.lines();
+    assert!(lines.all(|line| line.starts_with("ok ")), "{run:#?}");
+}
+
+/// The board goes as a program flips.
+fn flips_are_done_without_the_board(board: BoardMachine) {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, _) = with_display(&board, folder.path(), &[&kms_flips(), "until-it-is-gone"]);
+    let (mut child, _reports) = run.start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().transpose().unwrap();
+    assert_eq!(first.as_deref(), Some("ok the board is there"));
+    drop(board);
+    let rest: Vec<_> = lines.map_while(Result::ok).collect();
+    assert_eq!(rest, ["ok flips are done without the board"]);
+    assert!(child.wait().unwrap().success());
 }
 
 /// What is seen of the driver's calls is what `tests/tests/watch.rs` sees of the real one's,

@@ -115,6 +115,12 @@ pub enum Role {
     Processor(Option<u64>),
     /// The bytes of a buffer.
     Size,
+    /// Of the part of a picture that a transfer moves: pixels in a row.
+    Width,
+    /// Rows.
+    Height,
+    /// Layers.
+    Depth,
     /// How many elements another field's memory has.
     Count,
     /// A buffer of the open file's (a GEM handle).
@@ -215,6 +221,9 @@ fn role(text: &str) -> Option<Role> {
         "out" => Role::Out,
         "zero" => Role::Zero,
         "size" => Role::Size,
+        "width" => Role::Width,
+        "height" => Role::Height,
+        "depth" => Role::Depth,
         "processor" => Role::Processor(None),
         "count" => Role::Count,
         "buffer" => Role::Buffer,

@@ -262,6 +262,26 @@ impl Table {
         Ok(())
     }
 
+    /// Whether the driver sets modes: whether a transfer from the board reads a part of a
+    /// picture, by which its node fetches the frames that it shows.
+    pub fn has_outputs(&self) -> bool {
+        let reads = |it: &&Ioctl| it.does == Does::FromBoard;
+        self.ioctls()
+            .filter(reads)
+            .any(|it| self.has_role(&it.argument, &Role::Width))
+    }
+
+    fn has_role(&self, name: &str, role: &Role) -> bool {
+        let fields = self.structs.get(name).map(|it| it.fields.iter());
+        fields.into_iter().flatten().any(|(_, field)| {
+            let inner = match &field.ty {
+                Type::Struct(inner) => self.has_role(inner, role),
+                Type::Numbers(..) => false,
+            };
+            inner || field.role == *role
+        })
+    }
+
     /// The ioctls, by number.
     pub fn ioctls(&self) -> impl Iterator<Item = &Ioctl> {
         self.ioctls.values()
@@ -360,6 +380,14 @@ mod tests {
         }
         let unknown = crate::table("voodoo").unwrap_err().to_string();
         assert!(unknown.contains("lima, panfrost, virtio_gpu"), "{unknown}");
+    }
+
+    #[test]
+    fn a_driver_whose_transfers_have_a_size_sets_modes() {
+        let with: Vec<_> = crate::names()
+            .filter(|name| crate::table(name).unwrap().has_outputs())
+            .collect();
+        assert_eq!(with, ["virtio_gpu"]);
     }
 
     #[test]

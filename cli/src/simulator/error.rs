@@ -32,6 +32,16 @@ pub enum SimulatorError {
         /// The remedy.
         mend: &'static str,
     },
+    /// A display with a driver that has none.
+    #[error(
+        "{option} is not for {driver}: its GPUs have no outputs, displays are another driver's; leave out one of the two"
+    )]
+    Outputs {
+        /// The option.
+        option: &'static str,
+        /// The driver.
+        driver: String,
+    },
     /// Packages, the kernel, the driver.
     #[error(transparent)]
     Apt(#[from] AptError),

@@ -91,6 +91,20 @@ impl<'a> Qemu<'a> {
     }
 }
 
+/// A driver with a display sets its modes, if it is one that does.
+fn check_outputs(args: &RunArgs) -> Result<(), SimulatorError> {
+    let (Some(driver), Some(option)) = (&args.driver, args.display.first()) else {
+        return Ok(());
+    };
+    match gil_drivers::table(driver).is_ok_and(|table| table.has_outputs()) {
+        true => Ok(()),
+        false => Err(SimulatorError::Outputs {
+            option,
+            driver: driver.clone(),
+        }),
+    }
+}
+
 impl Simulator for Qemu<'_> {
     fn name(&self) -> &'static str {
         "QEMU"
@@ -101,6 +115,7 @@ impl Simulator for Qemu<'_> {
         if self.args.display.is_wanted() {
             version::check_display()?;
         }
+        check_outputs(self.args)?;
         let cpu = self.args.cpu.as_deref();
         cpu.map_or(Ok(()), version::check_cpu)
     }
