@@ -182,7 +182,7 @@ pub fn ioctls(data: &[u8]) {
     call(12, CLOSE, 0, &1u32.to_le_bytes(), Vec::new());
 }
 
-/// An argument and a program's memory, as a watch decodes them.
+/// An argument and a program's memory, as a watch decodes them; and a buffer's differences.
 pub fn decode(data: &[u8]) {
     let mut input = Input(data);
     let table = &tables()[usize::from(input.u8()) % tables().len()];
@@ -194,4 +194,8 @@ pub fn decode(data: &[u8]) {
         Some(memory.get(at..at.checked_add(len)?)?.to_vec())
     };
     let _ = table.decode(number, argument, &mut program);
+    let total = argument.len();
+    for (offset, bytes) in gil_wire::differences::decode(memory, total).unwrap_or_default() {
+        assert!(offset + bytes.len() <= total);
+    }
 }
