@@ -92,14 +92,31 @@ fn draws(driver: &str, renderer: &str, processors: [&str; 2]) {
     }
 }
 
+/// After the first frames, of which each is read, at most a fifth of the ioctls waits for
+/// the board.
+fn seldom_waits(driver: &str) {
+    let board = Board::new("", 30_000);
+    let program = guest_program("examples/gles-rubik/gles-rubik.c", Link::Gles);
+    let program = program.display().to_string();
+    let [first, all] = ["2", "12"].map(|frames| {
+        let run = board.run(driver, &[], &[&program, frames]).ok();
+        ["ioctls", "round_trips"].map(|what| run.integer(&format!("/mirrored/{what}")))
+    });
+    let [ioctls, round_trips] = [all[0] - first[0], all[1] - first[1]];
+    let text = format!("{driver}: {round_trips} of {ioctls}");
+    assert!(round_trips >= 10 && round_trips * 5 <= ioctls, "{text}");
+}
+
 #[test]
 fn debians_lima_submits_the_examples_jobs() {
     draws("lima", "Mali400", ["gp", "pp"]);
+    seldom_waits("lima");
 }
 
 #[test]
 fn debians_panfrost_submits_the_examples_jobs() {
     draws("panfrost", "Mali-T620 (Panfrost)", ["slot1", "slot0"]);
+    seldom_waits("panfrost");
 }
 
 /// EGL says which driver it found. The program ends with an error: there is no display.
