@@ -3,6 +3,7 @@
 
 use crate::apt::AptError;
 use crate::archive::Sizes;
+use crate::gpu::Gpu;
 use crate::guest::Guest;
 use crate::image::{self, Contents, Display, Driver, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
@@ -29,7 +30,7 @@ pub struct FullSystem {
     network: Vec<PathBuf>,
     /// The kernel's modules for a display, and gil's own, if the run has one.
     display: Vec<PathBuf>,
-    /// The kernel's modules for a driver of a GPU, and gil's own, if the guest has one.
+    /// The modules of a GPU's driver, if Mesa draws by one.
     driver: Vec<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
@@ -106,9 +107,13 @@ impl FullSystem {
             display.push(modules.screen.clone());
         }
         let mut driver = Vec::new();
-        if guest.driver.is_some() {
-            driver = kernel::DRIVER.ensure(&cache, &kernel, progress)?;
-            driver.push(modules.mirror.clone());
+        match guest.gpu {
+            Some(Gpu::Board(_)) => {
+                driver = kernel::DRIVER.ensure(&cache, &kernel, progress)?;
+                driver.push(modules.mirror.clone());
+            }
+            Some(Gpu::Simulators) => driver = kernel::DISPLAY.ensure(&cache, &kernel, progress)?,
+            None => {}
         }
         let layers = match place {
             Place::Initramfs => None,
@@ -172,7 +177,7 @@ impl FullSystem {
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
             display: Display::of(&self.display, start.every),
-            driver: Driver::of(guest.driver.as_deref(), &self.driver),
+            driver: Driver::of(guest.gpu.as_ref(), &self.driver),
             module: image::MODULE.into(),
             uid: 0,
         }

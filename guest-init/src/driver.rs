@@ -1,4 +1,5 @@
-//! The driver of a GPU that the guest has instead of the GPU: gil's module answers its calls.
+//! The driver of a GPU that Mesa draws by: gil's module, which answers its calls instead of a
+//! GPU, or the kernel's own.
 
 use crate::config::Driver;
 use crate::{Error, system};
@@ -15,5 +16,6 @@ pub fn begin(driver: &Driver) -> Result<(), Error> {
     for module in before {
         system::load_module(Path::new(module))?;
     }
-    system::load_module_with(Path::new(last), &format!("driver={}", driver.name))
+    let name = driver.name.iter().map(|name| format!("driver={name}"));
+    system::load_module_with(Path::new(last), &name.collect::<String>())
 }
