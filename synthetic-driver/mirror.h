@@ -26,6 +26,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 #include "gil_internal.h"
 
@@ -37,6 +38,9 @@
 enum gil_mirror_role {
 	GIL_ROLE_ZERO = 1, /* 0, or EINVAL */
 	GIL_ROLE_FLAGS, /* known ones, or EINVAL; `polls`: a wait only asks */
+	GIL_ROLE_HEAP, /* as FLAGS; those of `polls` make a heap, and need those of `with` */
+	GIL_ROLE_WRITES, /* of a buffer in a list: with `known` the job writes it */
+	GIL_ROLE_COUNT, /* 0, or what `limits` have not for the processor at `at`: EINVAL */
 	GIL_ROLE_HIDDEN, /* a number whose bit is in `known`: EINVAL */
 	GIL_ROLE_IS, /* always `known` */
 	GIL_ROLE_PROCESSOR, /* the job's; `known`: they are flags, others EINVAL */
@@ -47,10 +51,10 @@ enum gil_mirror_role {
 	GIL_ROLE_ADDRESS, /* 0: EINVAL */
 	GIL_ROLE_NEW_ADDRESS,
 	GIL_ROLE_MMAP_OFFSET,
-	GIL_ROLE_CONTEXT,
+	GIL_ROLE_CONTEXT, /* of the file's; others: `error` */
 	GIL_ROLE_NEW_CONTEXT,
 	GIL_ROLE_SYNC, /* a sync object's handle; 0: none */
-	GIL_ROLE_SYNC_OUT, /* of one that the job's end signals */
+	GIL_ROLE_SYNC_OUT, /* of one that the job's end signals; others: `error` */
 	GIL_ROLE_DEADLINE, /* CLOCK_MONOTONIC, ns */
 	GIL_ROLE_FENCE, /* a descriptor; `at`: flags, of which `known` waits and `polls` signals */
 	GIL_ROLE_POINTER,
@@ -65,6 +69,12 @@ enum gil_mirror_element {
 
 struct gil_mirror_struct;
 
+/* A number of elements that a processor's jobs may have. */
+struct gil_mirror_limit {
+	u32 processor;
+	u32 count;
+};
+
 struct gil_mirror_field {
 	u8 role;
 	u8 size; /* 4 or 8 */
@@ -77,6 +87,10 @@ struct gil_mirror_field {
 	u32 count;
 	u64 known;
 	u64 polls;
+	u64 with;
+	u8 error; /* with which another number is refused */
+	u8 limit_count;
+	const struct gil_mirror_limit *limits;
 	const struct gil_mirror_struct *inner;
 };
 
@@ -157,6 +171,7 @@ struct gil_mirror_file {
 	struct mutex lock; /* while it is opened there */
 	u64 fence_context; /* the first of GIL_PROCESSORS */
 	u64 fence_seq;
+	struct xarray contexts; /* the driver's, by their numbers */
 };
 
 static inline struct gil_mirror *gil_mirror_of(struct drm_device *drm)
@@ -172,6 +187,7 @@ struct gil_mirror_buffer {
 	u32 session_number;
 	u64 address; /* the GPU's, in the file of the number below; 0: not known here */
 	u32 address_file;
+	bool heap; /* programs cannot map it */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
 };
@@ -290,6 +306,8 @@ struct gil_mirror_args {
 	unsigned int buffer_count;
 	unsigned int buffer_cap;
 	struct gil_mirror_buffer **buffers; /* that the call names, referenced */
+	u8 *reads; /* of each whether the job only reads it; NULL: none is known */
+	unsigned int read_cap;
 	struct gil_mirror_buffer *made; /* that it makes */
 	unsigned int fence_count;
 	unsigned int fence_cap;
@@ -306,6 +324,7 @@ int gil_mirror_args_build(struct gil_mirror_args *args,
 			  struct gil_mirror *mirror, u32 file_number);
 int gil_mirror_args_return(struct gil_mirror_args *args,
 			   const struct gil_mirror_reply *reply);
+bool gil_mirror_written(const struct gil_mirror_args *args, unsigned int i);
 int gil_mirror_args_wait(struct gil_mirror_args *args,
 			 struct dma_fence *fence);
 void gil_mirror_args_free(struct gil_mirror_args *args);

@@ -37,8 +37,11 @@ static void gil_mirror_gem_free(struct drm_gem_object *object)
 static int gil_mirror_gem_mmap(struct drm_gem_object *object,
 			       struct vm_area_struct *vma)
 {
-	int err = drm_gem_shmem_object_mmap(object, vma);
+	int err;
 
+	if (gil_mirror_buffer_of(object)->heap)
+		return -EINVAL;
+	err = drm_gem_shmem_object_mmap(object, vma);
 	if (!err)
 		WRITE_ONCE(gil_mirror_buffer_of(object)->mapped, true);
 	return err;

@@ -83,6 +83,42 @@ static void gil_run_call(struct gil_mirror_run *run,
 	list_splice_tail_init(&run->args.kept, &call->kept);
 }
 
+/* ---- contexts -------------------------------------------------------- */
+
+/* A file knows its contexts: the board made each of them for it. */
+static int gil_run_keep_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_CONTEXT);
+
+	if (!field)
+		return 0;
+	return xa_err(xa_store(&run->own->contexts, gil_run_get(run, field),
+			       xa_mk_value(0), GFP_KERNEL));
+}
+
+/* The context that the ioctl names is there. */
+static int gil_run_check_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_CONTEXT);
+
+	if (!field || xa_load(&run->own->contexts, gil_run_get(run, field)))
+		return 0;
+	return -field->error;
+}
+
+/* And nobody else takes it away at this moment. */
+static int gil_run_forget_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_CONTEXT);
+
+	if (!field || xa_erase(&run->own->contexts, gil_run_get(run, field)))
+		return 0;
+	return -field->error;
+}
+
 /* ---- queries --------------------------------------------------------- */
 
 static const struct gil_mirror_answer *
@@ -209,7 +245,7 @@ static int gil_run_create(struct gil_mirror_run *run)
 	int err = gil_run_ask(run);
 
 	if (!field)
-		return err;
+		return err < 0 ? err : gil_run_keep_context(run);
 	if (err < 0) {
 		/* The board has none: there is nothing to free. */
 		run->args.made->number = 0;
@@ -275,7 +311,12 @@ static int gil_run_map(struct gil_mirror_run *run)
 
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
-	err = gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
+	/* A driver that says no address with it refuses a heap here, others at mmap(). */
+	err = buffer->heap && !gil_mirror_field(run->args.ioctl,
+						GIL_ROLE_NEW_ADDRESS) ?
+		      -EINVAL :
+		      0;
+	err = err ?: gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
 	gil_mirror_buffer_put(buffer);
 	return err;
 }
@@ -496,7 +537,7 @@ static int gil_run_sync_out(struct gil_mirror_run *run,
 	u32 handle = field ? gil_run_get(run, field) : 0;
 
 	*sync = handle ? drm_syncobj_find(run->args.file, handle) : NULL;
-	return handle && !*sync ? -ENOENT : 0;
+	return handle && !*sync ? -field->error : 0;
 }
 
 static int gil_run_start_job(struct gil_mirror_run *run,
@@ -681,8 +722,9 @@ static int gil_run_remote(struct gil_mirror_run *run)
 	case GIL_DOES_CREATE:
 		return gil_run_create(run);
 	case GIL_DOES_START:
-		return gil_run_start(run);
+		return gil_run_check_context(run) ?: gil_run_start(run);
 	case GIL_DOES_FREE:
+		return gil_run_forget_context(run) ?: gil_run_post(run);
 	case GIL_DOES_TO_BOARD:
 	case GIL_DOES_FROM_BOARD:
 		return gil_run_post(run);

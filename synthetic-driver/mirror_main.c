@@ -125,6 +125,7 @@ static int gil_mirror_open(struct drm_device *drm, struct drm_file *file)
 		return err;
 	}
 	mutex_init(&own->lock);
+	xa_init(&own->contexts);
 	own->fence_context = dma_fence_context_alloc(GIL_PROCESSORS);
 	file->driver_priv = own;
 	return 0;
@@ -144,6 +145,7 @@ static void gil_mirror_postclose(struct drm_device *drm, struct drm_file *file)
 		gil_mirror_post(mirror, &call);
 	}
 	gil_mirror_detach(mirror);
+	xa_destroy(&own->contexts);
 	kfree(own);
 }
 

@@ -14,7 +14,7 @@ static const struct gil_mirror_struct lima_drm_lima_ctx_create = {
 };
 
 static const struct gil_mirror_field lima_drm_lima_ctx_free_fields[] = {
-	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, }, /* id */
+	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, .error = EINVAL, }, /* id */
 	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* _pad */
 };
 
@@ -26,7 +26,7 @@ static const struct gil_mirror_struct lima_drm_lima_ctx_free = {
 
 static const struct gil_mirror_field lima_drm_lima_gem_create_fields[] = {
 	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 4, }, /* size */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x1, }, /* flags */
+	{ .role = GIL_ROLE_HEAP, .offset = 4, .size = 4, .known = 0x1, .polls = 0x1, .with = 0x0, }, /* flags */
 	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 8, .size = 4, }, /* handle */
 	{ .role = GIL_ROLE_ZERO, .offset = 12, .size = 4, }, /* pad */
 };
@@ -51,7 +51,7 @@ static const struct gil_mirror_struct lima_drm_lima_gem_info = {
 
 static const struct gil_mirror_field lima_drm_lima_gem_submit_bo_fields[] = {
 	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_WRITES, .offset = 4, .size = 4, .known = 0x2, }, /* flags */
 };
 
 static const struct gil_mirror_struct lima_drm_lima_gem_submit_bo = {
@@ -61,12 +61,14 @@ static const struct gil_mirror_struct lima_drm_lima_gem_submit_bo = {
 };
 
 static const struct gil_mirror_field lima_drm_lima_gem_submit_fields[] = {
-	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, }, /* ctx */
+	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, .error = ENOENT, }, /* ctx */
 	{ .role = GIL_ROLE_PROCESSOR, .offset = 4, .size = 4, }, /* pipe */
+	{ .role = GIL_ROLE_COUNT, .offset = 8, .size = 4, }, /* nr_bos */
+	{ .role = GIL_ROLE_COUNT, .offset = 12, .size = 4, .at = 4, .limit_count = 3, .limits = (const struct gil_mirror_limit[]){ { 0, 24 }, { 1, 272 }, { 1, 312 } }, }, /* frame_size */
 	{ .role = GIL_ROLE_POINTER, .offset = 16, .size = 8, .element = GIL_ELEMENT_STRUCTS, .element_size = 8, .at = 8, .at_size = 4, .inner = &lima_drm_lima_gem_submit_bo, }, /* bos */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BYTES, .element_size = 1, .at = 12, .at_size = 4, }, /* frame */
 	{ .role = GIL_ROLE_FLAGS, .offset = 32, .size = 4, .known = 0x1, }, /* flags */
-	{ .role = GIL_ROLE_SYNC_OUT, .offset = 36, .size = 4, }, /* out_sync */
+	{ .role = GIL_ROLE_SYNC_OUT, .offset = 36, .size = 4, .error = ENOENT, }, /* out_sync */
 	{ .role = GIL_ROLE_SYNC, .offset = 40, .size = 4, }, /* in_sync */
 	{ .role = GIL_ROLE_SYNC, .offset = 44, .size = 4, }, /* in_sync */
 };
@@ -111,7 +113,7 @@ static const struct gil_mirror_ioctl lima_ioctls[] = {
 
 static const struct gil_mirror_field panfrost_drm_panfrost_create_bo_fields[] = {
 	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 4, }, /* size */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_HEAP, .offset = 4, .size = 4, .known = 0x3, .polls = 0x2, .with = 0x1, }, /* flags */
 	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 8, .size = 4, }, /* handle */
 	{ .role = GIL_ROLE_ZERO, .offset = 12, .size = 4, }, /* pad */
 	{ .role = GIL_ROLE_NEW_ADDRESS, .offset = 16, .size = 8, }, /* offset */
@@ -172,7 +174,7 @@ static const struct gil_mirror_struct panfrost_drm_panfrost_mmap_bo = {
 static const struct gil_mirror_field panfrost_drm_panfrost_submit_fields[] = {
 	{ .role = GIL_ROLE_ADDRESS, .offset = 0, .size = 8, }, /* jc */
 	{ .role = GIL_ROLE_POINTER, .offset = 8, .size = 8, .element = GIL_ELEMENT_SYNCS, .element_size = 4, .at = 16, .at_size = 4, }, /* in_syncs */
-	{ .role = GIL_ROLE_SYNC_OUT, .offset = 20, .size = 4, }, /* out_sync */
+	{ .role = GIL_ROLE_SYNC_OUT, .offset = 20, .size = 4, .error = ENODEV, }, /* out_sync */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BUFFERS, .element_size = 4, .at = 32, .at_size = 4, }, /* bo_handles */
 	{ .role = GIL_ROLE_PROCESSOR, .offset = 36, .size = 4, .known = 0x1, }, /* requirements */
 };

@@ -19,7 +19,7 @@ mod raw;
 mod table;
 
 pub use error::TableError;
-pub use field::{Count, Element, Fence, Field, Pointer, Role, Scalar, Type};
+pub use field::{Count, Counts, Element, Fence, Field, Pointer, Refused, Role, Scalar, Type};
 pub use table::{Access, Addresses, Argument, Does, Ioctl, Struct, Table};
 
 /// The drivers that have a table: names, and the tables' texts.

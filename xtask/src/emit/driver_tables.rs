@@ -1,6 +1,6 @@
 //! The tables of kernel drivers in C, for the guest's kernel module.
 
-use gil_drivers::{Count, Does, Element, Field, Role, Scalar, Struct, Table, Type};
+use gil_drivers::{Count, Counts, Does, Element, Field, Role, Scalar, Struct, Table, Type};
 use std::fmt::Write;
 
 /// The whole file.
@@ -118,7 +118,17 @@ fn one(
         base + found.map_or(0, |(offset, _)| *offset)
     };
     let (role, more) = match &field.role {
-        Role::Value | Role::Out | Role::Count => return,
+        Role::Value | Role::Out | Role::Count(Counts::Any) => return,
+        Role::Count(Counts::NotZero) => ("COUNT", String::new()),
+        Role::Count(Counts::Of(field, sizes)) => (
+            "COUNT",
+            format!(" .at = {},{}", place(field), limits(sizes)),
+        ),
+        Role::Heap { known, heap, with } => (
+            "HEAP",
+            format!(" .known = {known:#x}, .polls = {heap:#x}, .with = {with:#x},"),
+        ),
+        Role::Writes(flag) => ("WRITES", format!(" .known = {flag:#x},")),
         Role::Zero => ("ZERO", String::new()),
         Role::Flags(known) => ("FLAGS", format!(" .known = {known:#x},")),
         Role::Polls { known, polls } => (
@@ -136,10 +146,10 @@ fn one(
         Role::Address => ("ADDRESS", String::new()),
         Role::NewAddress => ("NEW_ADDRESS", String::new()),
         Role::MmapOffset => ("MMAP_OFFSET", String::new()),
-        Role::Context => ("CONTEXT", String::new()),
+        Role::Context(refused) => ("CONTEXT", format!(" .error = {},", refused.name())),
         Role::NewContext => ("NEW_CONTEXT", String::new()),
         Role::Sync => ("SYNC", String::new()),
-        Role::SyncOut => ("SYNC_OUT", String::new()),
+        Role::SyncOut(refused) => ("SYNC_OUT", format!(" .error = {},", refused.name())),
         Role::Deadline => ("DEADLINE", String::new()),
         Role::Fence(fence) => (
             "FENCE",
@@ -187,6 +197,18 @@ fn one(
         scalar.size(),
         field.name
     );
+}
+
+/// What a count may be, for each processor.
+fn limits(sizes: &[Vec<u64>]) -> String {
+    let of_one = |(processor, sizes): (usize, &Vec<u64>)| {
+        let one = |size: &u64| format!("{{ {processor}, {size} }}");
+        sizes.iter().map(one).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = sizes.iter().enumerate().flat_map(of_one).collect();
+    let count = all.len();
+    let all = all.join(", ");
+    format!(" .limit_count = {count}, .limits = (const struct gil_mirror_limit[]){{ {all} }},")
 }
 
 fn ioctls(table: &Table, out: &mut String) {
