@@ -3,6 +3,7 @@
  * gil_mirror.ko: a DRM render node whose calls are executed by the board's real driver.
  *
  *   mirror_main.c    the node: open files, the session, the module
+ *   mirror_device.c  a character device, of a driver that is no DRM driver
  *   mirror_ioctl.c   a driver's ioctls, by its table: checks, and what is answered here
  *   mirror_args.c    an ioctl's argument as it travels, and back
  *   mirror_buffers.c GEM buffers in guest RAM, and their numbers
@@ -120,6 +121,8 @@ struct gil_mirror_ioctl {
 
 struct gil_mirror_driver {
 	const char *name; /* NULL ends the list */
+	const char *device; /* of a driver that is no DRM driver; in /dev */
+	char letter; /* of its ioctls */
 	const char *description;
 	u32 major, minor, patch;
 	u16 api;
@@ -275,7 +278,13 @@ void gil_mirror_batch_flush(struct gil_mirror *mirror);
 int gil_mirror_file_open(struct gil_mirror *mirror,
 			 struct gil_mirror_file *file);
 
+/* mirror_device.c */
+int gil_mirror_device_register(struct gil_mirror *mirror);
+void gil_mirror_device_unregister(struct gil_mirror *mirror);
+
 /* mirror_ioctl.c */
+long gil_mirror_device_ioctl(struct file *filp, unsigned int cmd,
+			     unsigned long arg);
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 #ifdef CONFIG_COMPAT
 long gil_mirror_compat_ioctl(struct file *filp, unsigned int cmd,

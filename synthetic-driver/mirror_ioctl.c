@@ -689,6 +689,19 @@ static int gil_run_wait(struct gil_mirror_run *run)
 	return err;
 }
 
+/* A handle is given back; the board hears of it when nothing has the buffer any more. */
+static int gil_run_free_handle(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	struct gil_mirror_buffer *buffer = gil_run_buffer(run);
+
+	if (IS_ERR(buffer))
+		return PTR_ERR(buffer);
+	gil_mirror_buffer_put(buffer);
+	return drm_gem_handle_delete(run->args.file, gil_run_get(run, field));
+}
+
 /* What has no consequence here, if its buffer is there. */
 static int gil_run_hint(struct gil_mirror_run *run)
 {
@@ -714,8 +727,13 @@ static int gil_run_hint(struct gil_mirror_run *run)
 
 static int gil_run_remote(struct gil_mirror_run *run)
 {
-	int err = gil_run_build(run);
+	bool frees_buffer = run->args.ioctl->does == GIL_DOES_FREE &&
+			    gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	int err;
 
+	if (frees_buffer)
+		return gil_run_free_handle(run);
+	err = gil_run_build(run);
 	if (err)
 		return err;
 	switch (run->args.ioctl->does) {
@@ -782,8 +800,9 @@ gil_mirror_find(const struct gil_mirror *mirror, unsigned int number)
 }
 
 /* As drm_ioctl() does: a shorter argument ends in zeros, a longer one is not seen. */
-static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
-				 void __user *user)
+static long gil_mirror_table_ioctl(struct file *filp,
+				   const struct gil_mirror_ioctl *ioctl,
+				   unsigned int cmd, void __user *user)
 {
 	struct drm_file *file = filp->private_data;
 	struct gil_mirror *mirror = gil_mirror_of(file->minor->dev);
@@ -793,21 +812,42 @@ static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
 		.own = file->driver_priv,
 		.args.file = file,
 		.args.argument = argument,
+		.args.ioctl = ioctl,
 	};
-	u32 len = _IOC_SIZE(cmd);
+	u32 len = min_t(u32, _IOC_SIZE(cmd), ioctl->argument->size);
 	long result;
 
-	run.args.ioctl = gil_mirror_find(mirror, DRM_IOCTL_NR(cmd) -
-							 DRM_COMMAND_BASE);
-	if (!run.args.ioctl)
-		return -EINVAL;
-	len = min_t(u32, len, run.args.ioctl->argument->size);
 	if (cmd & IOC_IN && copy_from_user(argument, user, len))
 		return -EFAULT;
 	result = gil_run(&run);
 	if (cmd & IOC_OUT && copy_to_user(user, argument, len))
 		return -EFAULT;
 	return result;
+}
+
+static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
+				 void __user *user)
+{
+	struct drm_file *file = filp->private_data;
+	const struct gil_mirror_ioctl *ioctl =
+		gil_mirror_find(gil_mirror_of(file->minor->dev),
+				DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE);
+
+	return ioctl ? gil_mirror_table_ioctl(filp, ioctl, cmd, user) : -EINVAL;
+}
+
+/* Of a device that is no DRM's: the table's ioctls alone. */
+long gil_mirror_device_ioctl(struct file *filp, unsigned int cmd,
+			     unsigned long arg)
+{
+	struct drm_file *file = filp->private_data;
+	struct gil_mirror *mirror = gil_mirror_of(file->minor->dev);
+	const struct gil_mirror_ioctl *ioctl =
+		gil_mirror_find(mirror, _IOC_NR(cmd));
+
+	if (_IOC_TYPE(cmd) != mirror->table->letter || !ioctl)
+		return -ENOTTY;
+	return gil_mirror_table_ioctl(filp, ioctl, cmd, (void __user *)arg);
 }
 
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

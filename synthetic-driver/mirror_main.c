@@ -149,9 +149,21 @@ static void gil_mirror_postclose(struct drm_device *drm, struct drm_file *file)
 	kfree(own);
 }
 
+static struct platform_device *gil_mirror_parent;
+static struct gil_mirror *gil_mirror_node;
+
+/* A driver that is no DRM driver has a device of its own. */
+static int gil_mirror_node_open(struct inode *inode, struct file *filp)
+{
+	struct gil_mirror *mirror = READ_ONCE(gil_mirror_node);
+
+	return mirror && !mirror->table->device ? drm_open(inode, filp) :
+						  -ENODEV;
+}
+
 static const struct file_operations gil_mirror_fops = {
 	.owner = THIS_MODULE,
-	.open = drm_open,
+	.open = gil_mirror_node_open,
 	.release = drm_release,
 	.unlocked_ioctl = gil_mirror_ioctl,
 #ifdef CONFIG_COMPAT
@@ -175,9 +187,6 @@ static struct drm_driver gil_mirror_drm = {
 	.fops = &gil_mirror_fops,
 	.date = "0",
 };
-
-static struct platform_device *gil_mirror_parent;
-static struct gil_mirror *gil_mirror_node;
 
 static const struct gil_mirror_driver *__init gil_mirror_table(void)
 {
@@ -234,9 +243,13 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	INIT_LIST_HEAD(&mirror->retired);
 	INIT_LIST_HEAD(&mirror->answers);
 	INIT_LIST_HEAD(&mirror->batch.kept);
+	WRITE_ONCE(gil_mirror_node, mirror);
 	err = drm_dev_register(&mirror->drm, 0);
-	if (!err)
-		gil_mirror_node = mirror;
+	if (err)
+		return err;
+	err = gil_mirror_device_register(mirror);
+	if (err)
+		drm_dev_unregister(&mirror->drm);
 	return err;
 }
 
@@ -271,6 +284,7 @@ static int __init gil_mirror_init(void)
 
 static void __exit gil_mirror_exit(void)
 {
+	gil_mirror_device_unregister(gil_mirror_node);
 	drm_dev_unregister(&gil_mirror_node->drm);
 	devres_release_group(&gil_mirror_parent->dev, NULL);
 	platform_device_unregister(gil_mirror_parent);

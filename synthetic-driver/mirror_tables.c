@@ -207,6 +207,79 @@ static const struct gil_mirror_ioctl panfrost_ioctls[] = {
 	{ .number = 0x08, .does = GIL_DOES_HINT, .argument = &panfrost_drm_panfrost_madvise }, /* MADVISE */
 };
 
+static const struct gil_mirror_field sample_gpu_sample_gpu_alloc_fields[] = {
+	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 8, }, /* size */
+	{ .role = GIL_ROLE_ZERO, .offset = 8, .size = 4, }, /* flags */
+	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 12, .size = 4, }, /* handle */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_alloc = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_alloc_fields),
+	.fields = sample_gpu_sample_gpu_alloc_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_free_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_free = {
+	.size = 8,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_free_fields),
+	.fields = sample_gpu_sample_gpu_free_fields,
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_info = {
+	.size = 8,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_map_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+	{ .role = GIL_ROLE_MMAP_OFFSET, .offset = 8, .size = 8, }, /* offset */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_map = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_map_fields),
+	.fields = sample_gpu_sample_gpu_map_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_submit_fields[] = {
+	{ .role = GIL_ROLE_POINTER, .offset = 0, .size = 8, .element = GIL_ELEMENT_BUFFERS, .element_size = 4, .at = 8, .at_size = 4, }, /* buffers */
+	{ .role = GIL_ROLE_COUNT, .offset = 8, .size = 4, }, /* count */
+	{ .role = GIL_ROLE_FLAGS, .offset = 16, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_FENCE, .offset = 20, .size = 4, .at = 16, .known = 0x1, .polls = 0x2, }, /* fence */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_submit = {
+	.size = 24,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_submit_fields),
+	.fields = sample_gpu_sample_gpu_submit_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_wait_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+	{ .role = GIL_ROLE_DEADLINE, .offset = 8, .size = 8, }, /* deadline_ns */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_wait = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_wait_fields),
+	.fields = sample_gpu_sample_gpu_wait_fields,
+};
+
+static const struct gil_mirror_ioctl sample_gpu_ioctls[] = {
+	{ .number = 0x00, .does = GIL_DOES_QUERY, .argument = &sample_gpu_sample_gpu_info }, /* INFO */
+	{ .number = 0x01, .does = GIL_DOES_CREATE, .argument = &sample_gpu_sample_gpu_alloc }, /* ALLOC */
+	{ .number = 0x02, .does = GIL_DOES_MAP, .argument = &sample_gpu_sample_gpu_map }, /* MAP */
+	{ .number = 0x03, .does = GIL_DOES_START, .argument = &sample_gpu_sample_gpu_submit }, /* SUBMIT */
+	{ .number = 0x04, .does = GIL_DOES_WAIT, .argument = &sample_gpu_sample_gpu_wait }, /* WAIT */
+	{ .number = 0x05, .does = GIL_DOES_FREE, .argument = &sample_gpu_sample_gpu_free }, /* FREE */
+};
+
 static const struct gil_mirror_struct virtio_gpu_drm_virtgpu_3d_box = {
 	.size = 24,
 };
@@ -372,6 +445,18 @@ const struct gil_mirror_driver gil_mirror_drivers[] = {
 		.api = 33,
 		.ioctl_count = ARRAY_SIZE(panfrost_ioctls),
 		.ioctls = panfrost_ioctls,
+	},
+	{
+		.name = "sample_gpu",
+		.description = "a sample of a vendor's driver",
+		.major = 1,
+		.minor = 0,
+		.patch = 0,
+		.api = 901,
+		.ioctl_count = ARRAY_SIZE(sample_gpu_ioctls),
+		.ioctls = sample_gpu_ioctls,
+		.device = "sample_gpu0",
+		.letter = 'T',
 	},
 	{
 		.name = "virtio_gpu",

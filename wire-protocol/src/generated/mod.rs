@@ -7,6 +7,7 @@ pub mod gles;
 pub mod lima;
 pub mod opencl;
 pub mod panfrost;
+pub mod sample_gpu;
 pub mod toy;
 pub mod virtio_gpu;
 
@@ -119,6 +120,21 @@ pub static APIS: &[Api] = &[
         frames: toy::FRAMES,
         effect: toy::effect,
     },
+    Api {
+        number: 901,
+        name: "sample_gpu",
+        title: "sample_gpu driver",
+        back_end: "drivers",
+        is_own: false,
+        processors: &[],
+        hash: [
+            195, 0, 228, 95, 85, 240, 103, 228, 161, 70, 152, 229, 105, 248, 169, 175, 106, 217,
+            75, 239, 158, 124, 215, 40, 209, 95, 152, 224, 20, 44, 50, 163,
+        ],
+        calls: sample_gpu::CALLS,
+        frames: sample_gpu::FRAMES,
+        effect: sample_gpu::effect,
+    },
 ];
 
 /// An API's place among [`APIS`].
@@ -132,6 +148,7 @@ pub const fn place(api: u16) -> Option<usize> {
         33 => Some(4),
         34 => Some(5),
         900 => Some(6),
+        901 => Some(7),
         _ => None,
     }
 }

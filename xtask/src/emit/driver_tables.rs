@@ -241,9 +241,13 @@ fn ioctls(table: &Table, out: &mut String) {
 fn driver(table: &Table, out: &mut String) {
     let driver = &table.driver;
     let [major, minor, patch] = table.version;
+    let device = table.device.as_ref().map_or(String::new(), |device| {
+        let (name, letter) = (&device.name, device.letter);
+        format!("\t\t.device = \"{name}\",\n\t\t.letter = '{letter}',\n")
+    });
     let _ = writeln!(
         out,
-        "\t{{\n\t\t.name = \"{driver}\",\n\t\t.description = \"{}\",\n\t\t.major = {major},\n\t\t.minor = {minor},\n\t\t.patch = {patch},\n\t\t.api = {},\n\t\t.ioctl_count = ARRAY_SIZE({driver}_ioctls),\n\t\t.ioctls = {driver}_ioctls,\n\t}},",
+        "\t{{\n\t\t.name = \"{driver}\",\n\t\t.description = \"{}\",\n\t\t.major = {major},\n\t\t.minor = {minor},\n\t\t.patch = {patch},\n\t\t.api = {},\n\t\t.ioctl_count = ARRAY_SIZE({driver}_ioctls),\n\t\t.ioctls = {driver}_ioctls,\n{device}\t}},",
         table.description, table.api
     );
 }
