@@ -3,6 +3,7 @@
  * gil_mirror.ko: a DRM render node whose calls are executed by the board's real driver.
  *
  *   mirror_main.c    the node: open files, the session, the module
+ *   mirror_device.c  a character device, of a driver that is no DRM driver
  *   mirror_ioctl.c   a driver's ioctls, by its table: checks, and what is answered here
  *   mirror_args.c    an ioctl's argument as it travels, and back
  *   mirror_buffers.c GEM buffers in guest RAM, and their numbers
@@ -29,6 +30,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 #include "gil_internal.h"
 
@@ -40,6 +42,9 @@
 enum gil_mirror_role {
 	GIL_ROLE_ZERO = 1, /* 0, or EINVAL */
 	GIL_ROLE_FLAGS, /* known ones, or EINVAL; `polls`: a wait only asks */
+	GIL_ROLE_HEAP, /* as FLAGS; those of `polls` make a heap, and need those of `with` */
+	GIL_ROLE_WRITES, /* of a buffer in a list: with `known` the job writes it */
+	GIL_ROLE_COUNT, /* 0, or what `limits` have not for the processor at `at`: EINVAL */
 	GIL_ROLE_HIDDEN, /* a number whose bit is in `known`: EINVAL */
 	GIL_ROLE_IS, /* always `known` */
 	GIL_ROLE_PROCESSOR, /* the job's; `known`: they are flags, others EINVAL */
@@ -53,10 +58,10 @@ enum gil_mirror_role {
 	GIL_ROLE_ADDRESS, /* 0: EINVAL */
 	GIL_ROLE_NEW_ADDRESS,
 	GIL_ROLE_MMAP_OFFSET,
-	GIL_ROLE_CONTEXT,
+	GIL_ROLE_CONTEXT, /* of the file's; others: `error` */
 	GIL_ROLE_NEW_CONTEXT,
 	GIL_ROLE_SYNC, /* a sync object's handle; 0: none */
-	GIL_ROLE_SYNC_OUT, /* of one that the job's end signals */
+	GIL_ROLE_SYNC_OUT, /* of one that the job's end signals; others: `error` */
 	GIL_ROLE_DEADLINE, /* CLOCK_MONOTONIC, ns */
 	GIL_ROLE_FENCE, /* a descriptor; `at`: flags, of which `known` waits and `polls` signals */
 	GIL_ROLE_POINTER,
@@ -71,6 +76,12 @@ enum gil_mirror_element {
 
 struct gil_mirror_struct;
 
+/* A number of elements that a processor's jobs may have. */
+struct gil_mirror_limit {
+	u32 processor;
+	u32 count;
+};
+
 struct gil_mirror_field {
 	u8 role;
 	u8 size; /* 4 or 8 */
@@ -83,6 +94,10 @@ struct gil_mirror_field {
 	u32 count;
 	u64 known;
 	u64 polls;
+	u64 with;
+	u8 error; /* with which another number is refused */
+	u8 limit_count;
+	const struct gil_mirror_limit *limits;
 	const struct gil_mirror_struct *inner;
 };
 
@@ -112,6 +127,8 @@ struct gil_mirror_ioctl {
 
 struct gil_mirror_driver {
 	const char *name; /* NULL ends the list */
+	const char *device; /* of a driver that is no DRM driver; in /dev */
+	char letter; /* of its ioctls */
 	const char *description;
 	u32 major, minor, patch;
 	u16 api;
@@ -167,6 +184,7 @@ struct gil_mirror_file {
 	u64 fence_context; /* the first of GIL_PROCESSORS */
 	u64 fence_seq;
 	atomic_t ioctls; /* that programs called: the report has their number */
+	struct xarray contexts; /* the driver's, by their numbers */
 };
 
 static inline struct gil_mirror *gil_mirror_of(struct drm_device *drm)
@@ -183,6 +201,7 @@ struct gil_mirror_buffer {
 	u64 address; /* the GPU's, in the file of the number below; 0: not known here */
 	u32 address_file;
 	u32 used_in; /* the number of a file that named it */
+	bool heap; /* programs cannot map it */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
 };
@@ -281,7 +300,13 @@ int gil_mirror_locate(struct gil_mirror *mirror,
 int gil_mirror_file_open(struct gil_mirror *mirror,
 			 struct gil_mirror_file *file);
 
+/* mirror_device.c */
+int gil_mirror_device_register(struct gil_mirror *mirror);
+void gil_mirror_device_unregister(struct gil_mirror *mirror);
+
 /* mirror_ioctl.c */
+long gil_mirror_device_ioctl(struct file *filp, unsigned int cmd,
+			     unsigned long arg);
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 #ifdef CONFIG_COMPAT
 long gil_mirror_compat_ioctl(struct file *filp, unsigned int cmd,
@@ -312,6 +337,8 @@ struct gil_mirror_args {
 	unsigned int buffer_count;
 	unsigned int buffer_cap;
 	struct gil_mirror_buffer **buffers; /* that the call names, referenced */
+	u8 *reads; /* of each whether the job only reads it; NULL: none is known */
+	unsigned int read_cap;
 	struct gil_mirror_buffer *made; /* that it makes */
 	unsigned int fence_count;
 	unsigned int fence_cap;
@@ -328,6 +355,7 @@ int gil_mirror_args_build(struct gil_mirror_args *args,
 			  struct gil_mirror *mirror, u32 file_number);
 int gil_mirror_args_return(struct gil_mirror_args *args,
 			   const struct gil_mirror_reply *reply);
+bool gil_mirror_written(const struct gil_mirror_args *args, unsigned int i);
 int gil_mirror_args_wait(struct gil_mirror_args *args,
 			 struct dma_fence *fence);
 void gil_mirror_args_free(struct gil_mirror_args *args);

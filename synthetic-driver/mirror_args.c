@@ -63,6 +63,29 @@ gil_mirror_field(const struct gil_mirror_ioctl *ioctl, u8 role)
 	return NULL;
 }
 
+/* Whether a job of this processor may have so many elements. */
+static bool gil_count_fits(const struct gil_mirror_field *field,
+			   const u8 *argument, u64 count)
+{
+	u32 processor, i;
+
+	if (!field->limit_count)
+		return count;
+	processor = gil_mirror_get(argument, field->at, sizeof(u32));
+	for (i = 0; i < field->limit_count; i++)
+		if (field->limits[i].processor == processor &&
+		    field->limits[i].count == count)
+			return true;
+	return false;
+}
+
+static bool gil_heap_fits(const struct gil_mirror_field *field, u64 flags)
+{
+	return !(flags & ~field->known) &&
+	       (!(flags & field->polls) ||
+		(flags & field->with) == field->with);
+}
+
 static int gil_struct_check(const struct gil_mirror_struct *structure,
 			    const u8 *argument)
 {
@@ -78,6 +101,12 @@ static int gil_struct_check(const struct gil_mirror_struct *structure,
 		if (field->role == GIL_ROLE_ADDRESS && !value)
 			return -EINVAL;
 		if (field->role == GIL_ROLE_FLAGS && value & ~field->known)
+			return -EINVAL;
+		if (field->role == GIL_ROLE_HEAP &&
+		    !gil_heap_fits(field, value))
+			return -EINVAL;
+		if (field->role == GIL_ROLE_COUNT &&
+		    !gil_count_fits(field, argument, value))
 			return -EINVAL;
 		if (field->role == GIL_ROLE_HIDDEN && value < BITS_PER_LONG_LONG &&
 		    field->known & 1ull << value)
@@ -176,13 +205,68 @@ static int gil_args_sync(struct gil_mirror_args *args, u32 handle)
 	return err ?: gil_mirror_args_wait(args, fence);
 }
 
+/* The buffer that was named last is one that the job only reads. */
+static int gil_args_read(struct gil_mirror_args *args)
+{
+	unsigned int cap = args->buffer_cap;
+	u8 *longer;
+
+	if (args->read_cap < cap) {
+		longer = kvzalloc(cap, GFP_KERNEL);
+		if (!longer)
+			return -ENOMEM;
+		if (args->reads)
+			memcpy(longer, args->reads, args->read_cap);
+		kvfree(args->reads);
+		args->reads = longer;
+		args->read_cap = cap;
+	}
+	args->reads[args->buffer_count - 1] = true;
+	return 0;
+}
+
+/*
+ * Whether the job may write the buffer args->buffers[i]. Where a driver's table does not
+ * say, it may.
+ */
+bool gil_mirror_written(const struct gil_mirror_args *args, unsigned int i)
+{
+	return i >= args->read_cap || !args->reads[i];
+}
+
+/* Names the buffers of an element of a list. */
+static int gil_args_element(struct gil_mirror_args *args,
+			    const struct gil_mirror_struct *inner, u8 *memory)
+{
+	const struct gil_mirror_field *field;
+	unsigned int i;
+	u32 number;
+	int err = gil_struct_check(inner, memory);
+
+	for (i = 0; i < inner->field_count && !err; i++) {
+		field = &inner->fields[i];
+		if (field->role != GIL_ROLE_BUFFER)
+			continue;
+		err = gil_args_name(args, gil_field_get(memory, field), &number);
+		if (!err)
+			gil_field_set(memory, field, number);
+	}
+	for (i = 0; i < inner->field_count && !err; i++) {
+		field = &inner->fields[i];
+		if (field->role == GIL_ROLE_WRITES &&
+		    !(gil_field_get(memory, field) & field->known))
+			err = gil_args_read(args);
+	}
+	return err;
+}
+
 /* Numbers in place of handles in what a pointer leads to. */
 static int gil_args_translate(struct gil_mirror_args *args,
 			      const struct gil_mirror_field *field, u8 *memory,
 			      u32 count)
 {
 	const struct gil_mirror_struct *inner = field->inner;
-	u32 i, j, number;
+	u32 i, number;
 	int err = 0;
 
 	for (i = 0; field->element == GIL_ELEMENT_SYNCS && i < count && !err;
@@ -196,19 +280,8 @@ static int gil_args_translate(struct gil_mirror_args *args,
 			put_unaligned_le32(number, memory + 4 * i);
 	}
 	for (i = 0; field->element == GIL_ELEMENT_STRUCTS && i < count && !err;
-	     i++, memory += inner->size) {
-		err = gil_struct_check(inner, memory);
-		for (j = 0; j < inner->field_count && !err; j++) {
-			if (inner->fields[j].role != GIL_ROLE_BUFFER)
-				continue;
-			err = gil_args_name(
-				args, gil_field_get(memory, &inner->fields[j]),
-				&number);
-			if (!err)
-				gil_field_set(memory, &inner->fields[j],
-					      number);
-		}
-	}
+	     i++, memory += inner->size)
+		err = gil_args_element(args, inner, memory);
 	return err;
 }
 
@@ -300,6 +373,14 @@ static int gil_args_pointer(struct gil_mirror_args *args,
 	return gil_args_hand_over(args, memory, len);
 }
 
+static bool gil_args_is_heap(const struct gil_mirror_args *args)
+{
+	const struct gil_mirror_field *flags =
+		gil_mirror_field(args->ioctl, GIL_ROLE_HEAP);
+
+	return flags && gil_field_get(args->argument, flags) & flags->polls;
+}
+
 /* A buffer of the call's size, with a number that no other had. */
 static int gil_args_make(struct gil_mirror_args *args, struct gil_mirror *mirror)
 {
@@ -313,6 +394,7 @@ static int gil_args_make(struct gil_mirror_args *args, struct gil_mirror *mirror
 					  gil_field_get(args->argument, size));
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
+	buffer->heap = gil_args_is_heap(args);
 	mutex_lock(&mirror->lock);
 	buffer->session_number = mirror->session_number;
 	buffer->number = ++mirror->last_buffer;
@@ -391,6 +473,7 @@ void gil_mirror_args_free(struct gil_mirror_args *args)
 	for (i = 0; i < args->buffer_count; i++)
 		gil_mirror_buffer_put(args->buffers[i]);
 	kvfree(args->buffers);
+	kvfree(args->reads);
 	for (i = 0; i < args->fence_count; i++)
 		dma_fence_put(args->fences[i]);
 	kvfree(args->fences);

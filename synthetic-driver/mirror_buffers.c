@@ -38,8 +38,11 @@ static int gil_mirror_gem_mmap(struct drm_gem_object *object,
 			       struct vm_area_struct *vma)
 {
 	struct gil_mirror_buffer *buffer = gil_mirror_buffer_of(object);
-	int err = drm_gem_shmem_object_mmap(object, vma);
+	int err;
 
+	if (buffer->heap)
+		return -EINVAL;
+	err = drm_gem_shmem_object_mmap(object, vma);
 	if (err)
 		return err;
 	WRITE_ONCE(buffer->mapped, true);

@@ -83,6 +83,42 @@ static void gil_run_call(struct gil_mirror_run *run,
 	list_splice_tail_init(&run->args.kept, &call->kept);
 }
 
+/* ---- contexts -------------------------------------------------------- */
+
+/* A file knows its contexts: the board made each of them for it. */
+static int gil_run_keep_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_NEW_CONTEXT);
+
+	if (!field)
+		return 0;
+	return xa_err(xa_store(&run->own->contexts, gil_run_get(run, field),
+			       xa_mk_value(0), GFP_KERNEL));
+}
+
+/* The context that the ioctl names is there. */
+static int gil_run_check_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_CONTEXT);
+
+	if (!field || xa_load(&run->own->contexts, gil_run_get(run, field)))
+		return 0;
+	return -field->error;
+}
+
+/* And nobody else takes it away at this moment. */
+static int gil_run_forget_context(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_CONTEXT);
+
+	if (!field || xa_erase(&run->own->contexts, gil_run_get(run, field)))
+		return 0;
+	return -field->error;
+}
+
 /* ---- queries --------------------------------------------------------- */
 
 static const struct gil_mirror_answer *
@@ -254,7 +290,7 @@ static int gil_run_create(struct gil_mirror_run *run)
 	int err = gil_run_make(run);
 
 	if (!field)
-		return err;
+		return err < 0 ? err : gil_run_keep_context(run);
 	if (err < 0) {
 		/* The board has none: there is nothing to free. */
 		run->args.made->number = 0;
@@ -320,7 +356,12 @@ static int gil_run_map(struct gil_mirror_run *run)
 
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
-	err = gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
+	/* A driver that says no address with it refuses a heap here, others at mmap(). */
+	err = buffer->heap && !gil_mirror_field(run->args.ioctl,
+						GIL_ROLE_NEW_ADDRESS) ?
+		      -EINVAL :
+		      0;
+	err = err ?: gil_run_address(run, buffer) ?: gil_run_offset(run, buffer);
 	gil_mirror_buffer_put(buffer);
 	return err;
 }
@@ -442,9 +483,9 @@ static int gil_run_wait_for_buffers(struct gil_mirror_run *run)
 	return err;
 }
 
-/* A buffer is in use until the job ends, and may be changed by it. */
+/* A buffer is in use until the job ends, which may change it if it writes there. */
 static int gil_buffer_use(struct gil_mirror_buffer *buffer,
-			  struct dma_fence *fence)
+			  struct dma_fence *fence, bool written)
 {
 	struct dma_resv *resv = buffer->base.base.resv;
 	int err = dma_resv_lock(resv, NULL);
@@ -453,9 +494,11 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 		return err;
 	err = dma_resv_reserve_fences(resv, 1);
 	if (!err)
-		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_WRITE);
+		dma_resv_add_fence(resv, fence,
+				   written ? DMA_RESV_USAGE_WRITE :
+					     DMA_RESV_USAGE_READ);
 	dma_resv_unlock(resv);
-	if (!err)
+	if (!err && written)
 		WRITE_ONCE(buffer->changed, true);
 	return err;
 }
@@ -492,7 +535,8 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 		  gil_run_events(run, waits, &wait_count);
 
 	for (i = 0; i < run->args.buffer_count && !err; i++)
-		err = gil_buffer_use(run->args.buffers[i], fence);
+		err = gil_buffer_use(run->args.buffers[i], fence,
+				     gil_mirror_written(&run->args, i));
 	if (err)
 		return err;
 	gil_run_call(run, &call, GIL_CLASS_ENQUEUE);
@@ -541,7 +585,7 @@ static int gil_run_sync_out(struct gil_mirror_run *run,
 	u32 handle = field ? gil_run_get(run, field) : 0;
 
 	*sync = handle ? drm_syncobj_find(run->args.file, handle) : NULL;
-	return handle && !*sync ? -ENOENT : 0;
+	return handle && !*sync ? -field->error : 0;
 }
 
 static int gil_run_start_job(struct gil_mirror_run *run,
@@ -680,6 +724,19 @@ static int gil_run_wait(struct gil_mirror_run *run)
 	return err;
 }
 
+/* A handle is given back; the board hears of it when nothing has the buffer any more. */
+static int gil_run_free_handle(struct gil_mirror_run *run)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	struct gil_mirror_buffer *buffer = gil_run_buffer(run);
+
+	if (IS_ERR(buffer))
+		return PTR_ERR(buffer);
+	gil_mirror_buffer_put(buffer);
+	return drm_gem_handle_delete(run->args.file, gil_run_get(run, field));
+}
+
 /* What has no consequence here, if its buffer is there. */
 static int gil_run_hint(struct gil_mirror_run *run)
 {
@@ -705,16 +762,22 @@ static int gil_run_hint(struct gil_mirror_run *run)
 
 static int gil_run_remote(struct gil_mirror_run *run)
 {
-	int err = gil_run_build(run);
+	bool frees_buffer = run->args.ioctl->does == GIL_DOES_FREE &&
+			    gil_mirror_field(run->args.ioctl, GIL_ROLE_BUFFER);
+	int err;
 
+	if (frees_buffer)
+		return gil_run_free_handle(run);
+	err = gil_run_build(run);
 	if (err)
 		return err;
 	switch (run->args.ioctl->does) {
 	case GIL_DOES_CREATE:
 		return gil_run_create(run);
 	case GIL_DOES_START:
-		return gil_run_start(run);
+		return gil_run_check_context(run) ?: gil_run_start(run);
 	case GIL_DOES_FREE:
+		return gil_run_forget_context(run) ?: gil_run_post(run);
 	case GIL_DOES_TO_BOARD:
 	case GIL_DOES_FROM_BOARD:
 		return gil_run_post(run);
@@ -772,8 +835,9 @@ gil_mirror_find(const struct gil_mirror *mirror, unsigned int number)
 }
 
 /* As drm_ioctl() does: a shorter argument ends in zeros, a longer one is not seen. */
-static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
-				 void __user *user)
+static long gil_mirror_table_ioctl(struct file *filp,
+				   const struct gil_mirror_ioctl *ioctl,
+				   unsigned int cmd, void __user *user)
 {
 	struct drm_file *file = filp->private_data;
 	struct gil_mirror *mirror = gil_mirror_of(file->minor->dev);
@@ -783,21 +847,28 @@ static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
 		.own = file->driver_priv,
 		.args.file = file,
 		.args.argument = argument,
+		.args.ioctl = ioctl,
 	};
-	u32 len = _IOC_SIZE(cmd);
+	u32 len = min_t(u32, _IOC_SIZE(cmd), ioctl->argument->size);
 	long result;
 
-	run.args.ioctl = gil_mirror_find(mirror, DRM_IOCTL_NR(cmd) -
-							 DRM_COMMAND_BASE);
-	if (!run.args.ioctl)
-		return -EINVAL;
-	len = min_t(u32, len, run.args.ioctl->argument->size);
 	if (cmd & IOC_IN && copy_from_user(argument, user, len))
 		return -EFAULT;
 	result = gil_run(&run);
 	if (cmd & IOC_OUT && copy_to_user(user, argument, len))
 		return -EFAULT;
 	return result;
+}
+
+static long gil_mirror_own_ioctl(struct file *filp, unsigned int cmd,
+				 void __user *user)
+{
+	struct drm_file *file = filp->private_data;
+	const struct gil_mirror_ioctl *ioctl =
+		gil_mirror_find(gil_mirror_of(file->minor->dev),
+				DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE);
+
+	return ioctl ? gil_mirror_table_ioctl(filp, ioctl, cmd, user) : -EINVAL;
 }
 
 /* Those that the kernel's helpers answer, too. */
@@ -807,6 +878,21 @@ static void gil_mirror_count(struct file *filp)
 	struct gil_mirror_file *own = file->driver_priv;
 
 	atomic_inc(&own->ioctls);
+}
+
+/* Of a device that is no DRM's: the table's ioctls alone. */
+long gil_mirror_device_ioctl(struct file *filp, unsigned int cmd,
+			     unsigned long arg)
+{
+	struct drm_file *file = filp->private_data;
+	struct gil_mirror *mirror = gil_mirror_of(file->minor->dev);
+	const struct gil_mirror_ioctl *ioctl =
+		gil_mirror_find(mirror, _IOC_NR(cmd));
+
+	gil_mirror_count(filp);
+	if (_IOC_TYPE(cmd) != mirror->table->letter || !ioctl)
+		return -ENOTTY;
+	return gil_mirror_table_ioctl(filp, ioctl, cmd, (void __user *)arg);
 }
 
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -130,6 +130,7 @@ static int gil_mirror_open(struct drm_device *drm, struct drm_file *file)
 		return err;
 	}
 	mutex_init(&own->lock);
+	xa_init(&own->contexts);
 	own->fence_context = dma_fence_context_alloc(GIL_PROCESSORS);
 	file->driver_priv = own;
 	return 0;
@@ -152,7 +153,20 @@ static void gil_mirror_postclose(struct drm_device *drm, struct drm_file *file)
 		gil_mirror_post(mirror, &call);
 	}
 	gil_mirror_detach(mirror);
+	xa_destroy(&own->contexts);
 	kfree(own);
+}
+
+static struct platform_device *gil_mirror_parent;
+static struct gil_mirror *gil_mirror_node;
+
+/* A driver that is no DRM driver has a device of its own. */
+static int gil_mirror_node_open(struct inode *inode, struct file *filp)
+{
+	struct gil_mirror *mirror = READ_ONCE(gil_mirror_node);
+
+	return mirror && !mirror->table->device ? drm_open(inode, filp) :
+						  -ENODEV;
 }
 
 static int gil_mirror_release(struct inode *inode, struct file *filp)
@@ -165,7 +179,7 @@ static int gil_mirror_release(struct inode *inode, struct file *filp)
 
 static const struct file_operations gil_mirror_fops = {
 	.owner = THIS_MODULE,
-	.open = drm_open,
+	.open = gil_mirror_node_open,
 	.release = gil_mirror_release,
 	.unlocked_ioctl = gil_mirror_ioctl,
 #ifdef CONFIG_COMPAT
@@ -189,9 +203,6 @@ static struct drm_driver gil_mirror_drm = {
 	.fops = &gil_mirror_fops,
 	.date = "0",
 };
-
-static struct platform_device *gil_mirror_parent;
-static struct gil_mirror *gil_mirror_node;
 
 static const struct gil_mirror_driver *__init gil_mirror_table(void)
 {
@@ -258,10 +269,15 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	INIT_LIST_HEAD(&mirror->batch.kept);
 	if (outputs)
 		err = gil_outputs_init(mirror);
-	if (!err)
-		err = drm_dev_register(&mirror->drm, 0);
-	if (!err)
-		gil_mirror_node = mirror;
+	if (err)
+		return err;
+	WRITE_ONCE(gil_mirror_node, mirror);
+	err = drm_dev_register(&mirror->drm, 0);
+	if (err)
+		return err;
+	err = gil_mirror_device_register(mirror);
+	if (err)
+		drm_dev_unregister(&mirror->drm);
 	return err;
 }
 
@@ -317,6 +333,7 @@ static int __init gil_mirror_init(void)
 
 static void __exit gil_mirror_exit(void)
 {
+	gil_mirror_device_unregister(gil_mirror_node);
 	drm_dev_unregister(&gil_mirror_node->drm);
 	gil_outputs_end(gil_mirror_node);
 	devres_release_group(&gil_mirror_parent->dev, NULL);

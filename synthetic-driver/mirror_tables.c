@@ -14,7 +14,7 @@ static const struct gil_mirror_struct lima_drm_lima_ctx_create = {
 };
 
 static const struct gil_mirror_field lima_drm_lima_ctx_free_fields[] = {
-	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, }, /* id */
+	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, .error = EINVAL, }, /* id */
 	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* _pad */
 };
 
@@ -26,7 +26,7 @@ static const struct gil_mirror_struct lima_drm_lima_ctx_free = {
 
 static const struct gil_mirror_field lima_drm_lima_gem_create_fields[] = {
 	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 4, }, /* size */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x1, }, /* flags */
+	{ .role = GIL_ROLE_HEAP, .offset = 4, .size = 4, .known = 0x1, .polls = 0x1, .with = 0x0, }, /* flags */
 	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 8, .size = 4, }, /* handle */
 	{ .role = GIL_ROLE_ZERO, .offset = 12, .size = 4, }, /* pad */
 };
@@ -51,7 +51,7 @@ static const struct gil_mirror_struct lima_drm_lima_gem_info = {
 
 static const struct gil_mirror_field lima_drm_lima_gem_submit_bo_fields[] = {
 	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_WRITES, .offset = 4, .size = 4, .known = 0x2, }, /* flags */
 };
 
 static const struct gil_mirror_struct lima_drm_lima_gem_submit_bo = {
@@ -61,12 +61,14 @@ static const struct gil_mirror_struct lima_drm_lima_gem_submit_bo = {
 };
 
 static const struct gil_mirror_field lima_drm_lima_gem_submit_fields[] = {
-	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, }, /* ctx */
+	{ .role = GIL_ROLE_CONTEXT, .offset = 0, .size = 4, .error = ENOENT, }, /* ctx */
 	{ .role = GIL_ROLE_PROCESSOR, .offset = 4, .size = 4, }, /* pipe */
+	{ .role = GIL_ROLE_COUNT, .offset = 8, .size = 4, }, /* nr_bos */
+	{ .role = GIL_ROLE_COUNT, .offset = 12, .size = 4, .at = 4, .limit_count = 3, .limits = (const struct gil_mirror_limit[]){ { 0, 24 }, { 1, 272 }, { 1, 312 } }, }, /* frame_size */
 	{ .role = GIL_ROLE_POINTER, .offset = 16, .size = 8, .element = GIL_ELEMENT_STRUCTS, .element_size = 8, .at = 8, .at_size = 4, .inner = &lima_drm_lima_gem_submit_bo, }, /* bos */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BYTES, .element_size = 1, .at = 12, .at_size = 4, }, /* frame */
 	{ .role = GIL_ROLE_FLAGS, .offset = 32, .size = 4, .known = 0x1, }, /* flags */
-	{ .role = GIL_ROLE_SYNC_OUT, .offset = 36, .size = 4, }, /* out_sync */
+	{ .role = GIL_ROLE_SYNC_OUT, .offset = 36, .size = 4, .error = ENOENT, }, /* out_sync */
 	{ .role = GIL_ROLE_SYNC, .offset = 40, .size = 4, }, /* in_sync */
 	{ .role = GIL_ROLE_SYNC, .offset = 44, .size = 4, }, /* in_sync */
 };
@@ -111,7 +113,7 @@ static const struct gil_mirror_ioctl lima_ioctls[] = {
 
 static const struct gil_mirror_field panfrost_drm_panfrost_create_bo_fields[] = {
 	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 4, }, /* size */
-	{ .role = GIL_ROLE_FLAGS, .offset = 4, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_HEAP, .offset = 4, .size = 4, .known = 0x3, .polls = 0x2, .with = 0x1, }, /* flags */
 	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 8, .size = 4, }, /* handle */
 	{ .role = GIL_ROLE_ZERO, .offset = 12, .size = 4, }, /* pad */
 	{ .role = GIL_ROLE_NEW_ADDRESS, .offset = 16, .size = 8, }, /* offset */
@@ -172,7 +174,7 @@ static const struct gil_mirror_struct panfrost_drm_panfrost_mmap_bo = {
 static const struct gil_mirror_field panfrost_drm_panfrost_submit_fields[] = {
 	{ .role = GIL_ROLE_ADDRESS, .offset = 0, .size = 8, }, /* jc */
 	{ .role = GIL_ROLE_POINTER, .offset = 8, .size = 8, .element = GIL_ELEMENT_SYNCS, .element_size = 4, .at = 16, .at_size = 4, }, /* in_syncs */
-	{ .role = GIL_ROLE_SYNC_OUT, .offset = 20, .size = 4, }, /* out_sync */
+	{ .role = GIL_ROLE_SYNC_OUT, .offset = 20, .size = 4, .error = ENODEV, }, /* out_sync */
 	{ .role = GIL_ROLE_POINTER, .offset = 24, .size = 8, .element = GIL_ELEMENT_BUFFERS, .element_size = 4, .at = 32, .at_size = 4, }, /* bo_handles */
 	{ .role = GIL_ROLE_PROCESSOR, .offset = 36, .size = 4, .known = 0x1, }, /* requirements */
 };
@@ -203,6 +205,79 @@ static const struct gil_mirror_ioctl panfrost_ioctls[] = {
 	{ .number = 0x04, .does = GIL_DOES_QUERY, .argument = &panfrost_drm_panfrost_get_param }, /* GET_PARAM */
 	{ .number = 0x05, .does = GIL_DOES_MAP, .argument = &panfrost_drm_panfrost_get_bo_offset }, /* GET_BO_OFFSET */
 	{ .number = 0x08, .does = GIL_DOES_HINT, .argument = &panfrost_drm_panfrost_madvise }, /* MADVISE */
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_alloc_fields[] = {
+	{ .role = GIL_ROLE_SIZE, .offset = 0, .size = 8, }, /* size */
+	{ .role = GIL_ROLE_ZERO, .offset = 8, .size = 4, }, /* flags */
+	{ .role = GIL_ROLE_NEW_BUFFER, .offset = 12, .size = 4, }, /* handle */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_alloc = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_alloc_fields),
+	.fields = sample_gpu_sample_gpu_alloc_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_free_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_free = {
+	.size = 8,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_free_fields),
+	.fields = sample_gpu_sample_gpu_free_fields,
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_info = {
+	.size = 8,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_map_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+	{ .role = GIL_ROLE_MMAP_OFFSET, .offset = 8, .size = 8, }, /* offset */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_map = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_map_fields),
+	.fields = sample_gpu_sample_gpu_map_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_submit_fields[] = {
+	{ .role = GIL_ROLE_POINTER, .offset = 0, .size = 8, .element = GIL_ELEMENT_BUFFERS, .element_size = 4, .at = 8, .at_size = 4, }, /* buffers */
+	{ .role = GIL_ROLE_COUNT, .offset = 8, .size = 4, }, /* count */
+	{ .role = GIL_ROLE_FLAGS, .offset = 16, .size = 4, .known = 0x3, }, /* flags */
+	{ .role = GIL_ROLE_FENCE, .offset = 20, .size = 4, .at = 16, .known = 0x1, .polls = 0x2, }, /* fence */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_submit = {
+	.size = 24,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_submit_fields),
+	.fields = sample_gpu_sample_gpu_submit_fields,
+};
+
+static const struct gil_mirror_field sample_gpu_sample_gpu_wait_fields[] = {
+	{ .role = GIL_ROLE_BUFFER, .offset = 0, .size = 4, }, /* handle */
+	{ .role = GIL_ROLE_ZERO, .offset = 4, .size = 4, }, /* pad */
+	{ .role = GIL_ROLE_DEADLINE, .offset = 8, .size = 8, }, /* deadline_ns */
+};
+
+static const struct gil_mirror_struct sample_gpu_sample_gpu_wait = {
+	.size = 16,
+	.field_count = ARRAY_SIZE(sample_gpu_sample_gpu_wait_fields),
+	.fields = sample_gpu_sample_gpu_wait_fields,
+};
+
+static const struct gil_mirror_ioctl sample_gpu_ioctls[] = {
+	{ .number = 0x00, .does = GIL_DOES_QUERY, .argument = &sample_gpu_sample_gpu_info }, /* INFO */
+	{ .number = 0x01, .does = GIL_DOES_CREATE, .argument = &sample_gpu_sample_gpu_alloc }, /* ALLOC */
+	{ .number = 0x02, .does = GIL_DOES_MAP, .argument = &sample_gpu_sample_gpu_map }, /* MAP */
+	{ .number = 0x03, .does = GIL_DOES_START, .argument = &sample_gpu_sample_gpu_submit }, /* SUBMIT */
+	{ .number = 0x04, .does = GIL_DOES_WAIT, .argument = &sample_gpu_sample_gpu_wait }, /* WAIT */
+	{ .number = 0x05, .does = GIL_DOES_FREE, .argument = &sample_gpu_sample_gpu_free }, /* FREE */
 };
 
 static const struct gil_mirror_field virtio_gpu_drm_virtgpu_3d_box_fields[] = {
@@ -384,6 +459,18 @@ const struct gil_mirror_driver gil_mirror_drivers[] = {
 		.api = 33,
 		.ioctl_count = ARRAY_SIZE(panfrost_ioctls),
 		.ioctls = panfrost_ioctls,
+	},
+	{
+		.name = "sample_gpu",
+		.description = "a sample of a vendor's driver",
+		.major = 1,
+		.minor = 0,
+		.patch = 0,
+		.api = 901,
+		.ioctl_count = ARRAY_SIZE(sample_gpu_ioctls),
+		.ioctls = sample_gpu_ioctls,
+		.device = "sample_gpu0",
+		.letter = 'T',
 	},
 	{
 		.name = "virtio_gpu",

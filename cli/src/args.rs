@@ -13,10 +13,11 @@ use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{Profile, ProfileError};
-use gil_detect::watch::{Spec, ioctl};
+use gil_detect::watch::{BYTES, Spec, ioctl};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
+use gil_guest_image::gpu::Gpu;
 use gil_guest_image::guest::Wanted;
 use gil_guest_image::image::Live;
 use gil_guest_image::module::Detect;
@@ -179,6 +180,10 @@ pub struct RunArgs {
     /// has outputs too; the others have none.
     #[arg(long, value_name = "NAME", value_parser = driver)]
     pub driver: Option<String>,
+    /// Draw by Debian's Mesa and the kernel's own driver (virtio_gpu) on a GPU of QEMU's,
+    /// which this machine's OpenGL draws: no board has a part in it. For --watch-driver.
+    #[arg(long, conflicts_with_all = ["driver", "shown"])]
+    pub qemu_gpu: bool,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -239,6 +244,9 @@ pub struct RunArgs {
     /// virtio_gpu, lima or panfrost.
     #[arg(long, value_name = "NAME", value_parser = driver)]
     pub watch_driver: Option<String>,
+    /// Bytes shown of each part of a program's memory that such a call points to.
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES, requires = "watch_driver")]
+    pub watch_bytes: usize,
     /// Lines at most for each watched function; calls beyond are counted.
     #[arg(long, value_name = "LINES", default_value_t = WATCH_LIMIT)]
     pub watch_limit: u64,
@@ -303,13 +311,19 @@ impl RunArgs {
         Wanted {
             program: self.program(),
             packages: &self.packages,
-            platforms: match self.driver {
+            platforms: match self.gpu() {
                 Some(_) if !self.package_platforms => Platforms::Driver,
                 _ => Platforms::with_packages(self.package_platforms),
             },
             files: &self.files,
-            driver: self.driver.as_deref(),
+            gpu: self.gpu(),
         }
+    }
+
+    /// The GPU that Mesa draws on; none: gil's libraries draw.
+    fn gpu(&self) -> Option<Gpu> {
+        let of_board = self.driver.clone().map(Gpu::Board);
+        of_board.or(self.qemu_gpu.then_some(Gpu::Simulators))
     }
 
     /// The program's start: arguments, environment, folder.
@@ -333,7 +347,7 @@ impl RunArgs {
 
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
-        let is_blind = self.driver.is_some() && !self.display.is_wanted();
+        let is_blind = self.gpu().is_some() && !self.display.is_wanted();
         let usual = [
             self.tty.then_some("TERM"),
             // Without it, Mesa looks for a display first.
@@ -352,8 +366,8 @@ impl RunArgs {
             self.watch_driver
                 .iter()
                 .flat_map(|name| match self.driver.as_ref() == Some(name) {
-                    true => vec![ioctl::in_mirror(name)],
-                    false => ioctl::in_driver(name).unwrap_or_default(),
+                    true => vec![ioctl::in_mirror(name, self.watch_bytes)],
+                    false => ioctl::in_driver(name, self.watch_bytes).unwrap_or_default(),
                 });
         self.watch.iter().cloned().chain(of_driver).collect()
     }
@@ -472,7 +486,7 @@ impl ImageArgs {
             packages: &self.packages,
             platforms: Platforms::with_packages(self.package_platforms),
             files: &self.files,
-            driver: None,
+            gpu: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::apt::AptError;
 use crate::archive::Sizes;
+use crate::gpu::Gpu;
 use crate::guest::Guest;
 use crate::image::{self, Contents, Display, Driver, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
@@ -29,7 +30,7 @@ pub struct FullSystem {
     network: Vec<PathBuf>,
     /// The kernel's modules for a display, and gil's own, if the run has one.
     display: Vec<PathBuf>,
-    /// The kernel's modules for a driver of a GPU, and gil's own, if the guest has one.
+    /// The modules of a GPU's driver, if Mesa draws by one.
     driver: Vec<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
@@ -101,14 +102,15 @@ impl FullSystem {
             false => Vec::new(),
         };
         let kernels = |of: &kernel::Modules| of.ensure(&cache, &kernel, progress);
-        let has_driver = guest.driver.is_some();
+        let is_boards = matches!(guest.gpu, Some(Gpu::Board(_)));
         let display = match reaches.display {
-            true => display(has_driver, &modules, kernels)?,
+            true => display(is_boards, &modules, kernels)?,
             false => Vec::new(),
         };
-        let driver = match has_driver {
-            true => driver(reaches.display, &modules, kernels)?,
-            false => Vec::new(),
+        let driver = match guest.gpu {
+            Some(Gpu::Board(_)) => driver(reaches.display, &modules, kernels)?,
+            Some(Gpu::Simulators) => kernels(&kernel::DISPLAY)?,
+            None => Vec::new(),
         };
         let layers = match place {
             Place::Initramfs => None,
@@ -172,11 +174,7 @@ impl FullSystem {
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
             display: Display::of(&self.display, start.every),
-            driver: Driver::of(
-                guest.driver.as_deref(),
-                &self.driver,
-                !self.display.is_empty(),
-            ),
+            driver: Driver::of(guest.gpu.as_ref(), &self.driver, !self.display.is_empty()),
             module: image::MODULE.into(),
             uid: 0,
         }

@@ -7,6 +7,7 @@ use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::brought::{self, Libraries};
 use crate::copied::{Copied, Found};
 use crate::elf::Elf;
+use crate::gpu::Gpu;
 use crate::image;
 use crate::interpreter;
 use crate::layers::PackageSet;
@@ -48,8 +49,8 @@ pub struct Wanted<'a> {
     pub platforms: Platforms,
     /// Files of this machine.
     pub files: &'a [Copied],
-    /// The driver of a GPU that its kernel has.
-    pub driver: Option<&'a str>,
+    /// The GPU that Debian's Mesa draws on.
+    pub gpu: Option<Gpu>,
 }
 
 /// What draws by a driver of the kernel: Debian's Mesa, and the loaders of EGL and OpenGL
@@ -65,7 +66,7 @@ const MESA: [&str; 5] = [
 impl Wanted<'_> {
     /// Those of Debian, with what its driver needs.
     fn packages(&self) -> Vec<String> {
-        let mesa = MESA.iter().filter(|_| self.driver.is_some());
+        let mesa = MESA.iter().filter(|_| self.gpu.is_some());
         let mesa = mesa.map(|&name| name.to_owned());
         self.packages.iter().cloned().chain(mesa).collect()
     }
@@ -83,8 +84,8 @@ pub struct Guest {
     pub program: Program,
     /// Files of this machine, each with its place.
     pub files: Vec<Found>,
-    /// The driver of a GPU that its kernel has.
-    pub driver: Option<String>,
+    /// The GPU that Debian's Mesa draws on.
+    pub gpu: Option<Gpu>,
 }
 
 /// Fetches and builds what is not there yet, with the part of gil that the
@@ -106,7 +107,7 @@ pub fn prepare(
     let mut program = program::find(wanted.program, &tree(&packages))?;
     let mut libraries = Libraries::default();
     if let Program::Local(local) = &mut program {
-        libraries = add_needs(local, wanted.driver, &mut packages)?;
+        libraries = add_needs(local, wanted.gpu.is_some(), &mut packages)?;
         local.folder = libraries.folder.clone();
     }
     let tree = tree(&packages);
@@ -125,18 +126,14 @@ pub fn prepare(
         sets: packages.into_sets(),
         program,
         files,
-        driver: wanted.driver.map(str::to_owned),
+        gpu: wanted.gpu.clone(),
     })
 }
 
 /// Adds the packages of what a local program runs by: its interpreter, or the
 /// libraries that it links with and does not bring; Mesa, too, if it is a 32-bit one that
 /// draws by a driver.
-fn add_needs(
-    local: &Local,
-    driver: Option<&str>,
-    packages: &mut Packages,
-) -> Result<Libraries, AptError> {
+fn add_needs(local: &Local, has_gpu: bool, packages: &mut Packages) -> Result<Libraries, AptError> {
     if let Some(package) = interpreter::package(local, &tree(packages)) {
         packages.add(&[package.into()])?;
     }
@@ -145,7 +142,7 @@ fn add_needs(
     if let Some(arch) = arch {
         packages.support(arch)?;
     }
-    if driver.is_some() && arch == Some(Arch::Armhf) {
+    if has_gpu && arch == Some(Arch::Armhf) {
         packages.add(&MESA.map(|name| Arch::Armhf.package(name)))?;
     }
     let libraries = brought::find(local, &tree(packages));

@@ -8,6 +8,7 @@ use crate::assets::Assets;
 use crate::copied::{Found, folder_mode};
 use crate::disk_image;
 use crate::files::Files;
+use crate::gpu::Gpu;
 use crate::layers::PackageSet;
 use crate::libraries::GuestLibraries;
 use crate::program::{LOCAL_FOLDER, Program};
@@ -103,20 +104,26 @@ impl Display {
 /// The driver of a GPU that the guest's kernel has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Driver {
-    /// Modules in the order in which they are loaded; the last one is gil's own.
+    /// Modules in the order in which they are loaded.
     pub modules: Vec<String>,
-    /// The driver's name.
-    pub name: String,
+    /// The driver as which the last one, gil's own, answers; none: all are the kernel's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whether it has the display.
     pub outputs: bool,
 }
 
 impl Driver {
-    /// The driver of this name that has these modules, and the display if there is one.
-    pub fn of(name: Option<&str>, modules: &[PathBuf], outputs: bool) -> Option<Self> {
+    /// The driver of this GPU, which has these modules, and the display if there is one.
+    pub fn of(gpu: Option<&Gpu>, modules: &[PathBuf], outputs: bool) -> Option<Self> {
+        let name = match gpu? {
+            Gpu::Board(name) => Some(name.clone()),
+            Gpu::Simulators => None,
+        };
+        let modules = modules.iter().map(|path| module_path(path)).collect();
         Some(Self {
-            modules: modules.iter().map(|path| module_path(path)).collect(),
-            name: name?.into(),
+            modules,
+            name,
             outputs,
         })
     }

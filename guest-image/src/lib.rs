@@ -24,6 +24,7 @@ pub mod disk_image;
 pub mod elf;
 pub mod files;
 pub mod full_system;
+pub mod gpu;
 pub mod guest;
 pub mod guest_files;
 pub mod image;

@@ -92,10 +92,11 @@ pub struct Display {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
-    /// Modules in the order in which they are loaded; the last one is gil's own.
+    /// Modules in the order in which they are loaded.
     pub modules: Vec<String>,
-    /// Its name.
-    pub name: String,
+    /// The driver as which the last one, gil's own, answers; none: all are the kernel's.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Whether it has the display.
     #[serde(default)]
     pub outputs: bool,
@@ -210,8 +211,8 @@ mod tests {
         );
         let driver = config.driver.unwrap();
         assert_eq!(
-            (&driver.modules[..], &*driver.name, driver.outputs),
-            (&["/drm.ko".to_owned()][..], "lima", true)
+            (&driver.modules[..], driver.name.as_deref(), driver.outputs),
+            (&["/drm.ko".to_owned()][..], Some("lima"), true)
         );
     }
 

@@ -1,4 +1,5 @@
-//! The driver of a GPU that the guest has instead of the GPU: gil's module answers its calls.
+//! The driver of a GPU that Mesa draws by: gil's module, which answers its calls instead of a
+//! GPU, or the kernel's own.
 
 use crate::config::Driver;
 use crate::{Error, system};
@@ -16,6 +17,7 @@ pub fn begin(driver: &Driver) -> Result<(), Error> {
         system::load_module(Path::new(module))?;
     }
     let outputs = u8::from(driver.outputs);
-    let parameters = format!("driver={} outputs={outputs}", driver.name);
-    system::load_module_with(Path::new(last), &parameters)
+    let name = driver.name.iter();
+    let parameters = name.map(|name| format!("driver={name} outputs={outputs}"));
+    system::load_module_with(Path::new(last), &parameters.collect::<String>())
 }

@@ -53,6 +53,7 @@ impl Doorbells {
             function: DOORBELL.into(),
             file: None,
             driver: None,
+            bytes: 0,
         };
         let kernel = config.kernel.as_deref();
         match Watches::new(&[spec], kernel, u64::MAX) {

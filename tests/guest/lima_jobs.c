@@ -165,6 +165,10 @@ static void buffers_are_refused_as_by_lima(void)
 	FAILS(wait_bo(999, LIMA_GEM_WAIT_READ), ENOENT);
 	FAILS(wait_bo(999, 4), EINVAL);
 	CHECK(!create(PAGE, LIMA_BO_FLAG_HEAP, &handle));
+	info.handle = handle;
+	CHECK(!ioctl(node, DRM_IOCTL_LIMA_GEM_INFO, &info));
+	FAILS(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, node, info.offset) == MAP_FAILED ? -1 : 0,
+	      EINVAL);
 }
 
 static void questions_are_refused_as_by_lima(void)
@@ -190,7 +194,15 @@ static void jobs_are_refused_as_by_lima(void)
 {
 	struct buffer buffer = streams();
 	struct drm_lima_gp_frame frame = { { 0 } };
-	struct drm_lima_gem_submit job = { .ctx = context, .nr_bos = 1, .flags = 2 };
+	struct drm_lima_gem_submit job = { .ctx = context, .nr_bos = 1, .frame_size = sizeof(frame) };
+
+	FAILS(submit(LIMA_PIPE_GP, &frame, 4, buffer.handle, 0), EINVAL);
+	FAILS(submit(LIMA_PIPE_PP, &frame, sizeof(frame), buffer.handle, 0), EINVAL);
+	FAILS(submit(2, &frame, sizeof(frame), buffer.handle, 0), EINVAL);
+	job.nr_bos = 0;
+	FAILS(ioctl(node, DRM_IOCTL_LIMA_GEM_SUBMIT, &job), EINVAL);
+	job.nr_bos = 1;
+	job.flags = 2;
 
 	FAILS(ioctl(node, DRM_IOCTL_LIMA_GEM_SUBMIT, &job), EINVAL);
 	FAILS(submit(LIMA_PIPE_GP, &frame, sizeof(frame), 999, 0), ENOENT);
@@ -201,21 +213,45 @@ static void jobs_are_refused_as_by_lima(void)
 	FAILS(ioctl(node, DRM_IOCTL_LIMA_GEM_SUBMIT, &job), EFAULT);
 }
 
+static int context_free(uint32_t id)
+{
+	/* The header has the call with a pointer's size. */
+	struct drm_lima_ctx_free free = { .id = id };
+
+	return ioctl(node, DRM_IOW(DRM_COMMAND_BASE + DRM_LIMA_CTX_FREE, struct drm_lima_ctx_free),
+		     &free);
+}
+
+static void contexts_are_a_files_own(void)
+{
+	struct buffer buffer = streams();
+	struct drm_lima_ctx_create made = { 0 };
+	uint32_t own = context, sync = sync_new();
+	int other = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC), first = node;
+
+	FAILS(context_free(77), EINVAL);
+	CHECK(!ioctl(node, DRM_IOCTL_LIMA_CTX_CREATE, &made));
+	CHECK(made.id != own);
+	node = other;
+	FAILS(context_free(made.id), EINVAL);
+	node = first;
+	close(other);
+	context = made.id;
+	CHECK(!geometry(&buffer, sync));
+	CHECK(!sync_wait(sync));
+	CHECK(!context_free(made.id));
+	FAILS(context_free(made.id), EINVAL);
+	FAILS(geometry(&buffer, sync), ENOENT);
+	context = own;
+}
+
 /* What only the board knows is said by the job's fence. */
 static void jobs_that_the_board_refuses_fail(void)
 {
 	struct buffer buffer = streams();
-	uint32_t sync = sync_new(), own = context;
+	uint32_t sync = sync_new();
 	struct drm_lima_gp_frame frame = { { 0 } };
 
-	CHECK(!submit(LIMA_PIPE_GP, &frame, 4, buffer.handle, sync));
-	CHECK(!sync_wait(sync));
-	CHECK(status_of(sync) == -EINVAL);
-	context = 77;
-	CHECK(!geometry(&buffer, sync));
-	context = own;
-	CHECK(!sync_wait(sync));
-	CHECK(status_of(sync) == -ENOENT);
 	/* A stream that is nowhere. */
 	frame.frame[2] = 0x1000;
 	frame.frame[3] = 0x1008;
@@ -241,6 +277,7 @@ int main(int argc, char **argv)
 	run_test("buffers are refused as by lima", buffers_are_refused_as_by_lima);
 	run_test("questions are refused as by lima", questions_are_refused_as_by_lima);
 	run_test("jobs are refused as by lima", jobs_are_refused_as_by_lima);
+	run_test("contexts are a file's own", contexts_are_a_files_own);
 	run_test("jobs that the board refuses fail", jobs_that_the_board_refuses_fail);
 	return failures != 0;
 }

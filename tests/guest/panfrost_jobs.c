@@ -253,6 +253,9 @@ static void buffers_are_refused_as_by_panfrost(void)
 	FAILS(ioctl(node, DRM_IOCTL_PANFROST_MMAP_BO, &map), ENOENT);
 	FAILS(ioctl(node, DRM_IOCTL_PANFROST_GET_BO_OFFSET, &offset), ENOENT);
 	FAILS(ioctl(node, DRM_IOCTL_PANFROST_MADVISE, &advice), ENOENT);
+	CHECK(!create(PAGE, PANFROST_BO_HEAP | PANFROST_BO_NOEXEC, &buffer));
+	map.handle = buffer.handle;
+	FAILS(ioctl(node, DRM_IOCTL_PANFROST_MMAP_BO, &map), EINVAL);
 	CHECK(!create(PAGE, PANFROST_BO_NOEXEC, &buffer));
 	map.handle = buffer.handle;
 	map.flags = 1;
@@ -296,6 +299,7 @@ static void jobs_are_refused_as_by_panfrost(void)
 	FAILS(submit(0, &buffer.handle, 0, 0), EINVAL);
 	FAILS(submit(buffer.address, &buffer.handle, 0, 8), EINVAL);
 	FAILS(submit(buffer.address, &none, 0, 0), ENOENT);
+	FAILS(submit(buffer.address, &buffer.handle, 999, 0), ENODEV);
 	job.bo_handle_count = 1;
 	job.bo_handles = 8;
 	FAILS(ioctl(node, DRM_IOCTL_PANFROST_SUBMIT, &job), EFAULT);

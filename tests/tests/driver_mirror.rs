@@ -3,7 +3,11 @@
 
 use gil_tests::board_machine::{BoardMachine, lacks_gpu};
 use gil_tests::picture::{Picture, is_kmscubes, shown};
-use gil_tests::{Link, Width, binary, guest_program, guest_program_of};
+use gil_tests::{
+    Finished, Link, Run, Width, binary, guest_program, guest_program_of, native_program_with,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -227,4 +231,166 @@ fn is_reached(board: &BoardMachine) {
     gil.args(["ping", "--count", "10", "--key"]);
     let output = gil.arg(board.key()).arg(board.address()).output().unwrap();
     assert!(output.status.success(), "{output:?}\n{}", board.console());
+}
+
+/// A driver's calls as one run's watch printed them, waits and polls apart.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Of each process, in the order in which they first called.
+    calls: Vec<Vec<String>>,
+    /// How often a process waited for a buffer; asking whether it is idle is no wait.
+    waits: Vec<usize>,
+    /// The command streams, in order, as words.
+    streams: Vec<Vec<u32>>,
+}
+
+impl Seen {
+    fn of(run: &Finished) -> Self {
+        let mut processes = BTreeMap::new();
+        let mut seen = Self::default();
+        let mut handles = Handles::default();
+        let lines = run.stderr.lines();
+        let calls = lines.filter_map(|line| line.split_once("pid ")?.1.split_once(": "));
+        for (process, call) in calls {
+            let number = *processes.entry(process).or_insert_with(|| {
+                seen.calls.push(Vec::new());
+                seen.waits.push(0);
+                seen.waits.len() - 1
+            });
+            if let Some(wait) = call.strip_prefix("VIRTGPU_WAIT(") {
+                seen.waits[number] += usize::from(wait.contains("flags=0x0"));
+                continue;
+            }
+            let (call, stream) = apart(call);
+            seen.calls[number].push(handles.rename(number, &call));
+            seen.streams.extend(stream);
+        }
+        seen
+    }
+}
+
+/// A call without its command stream, and that.
+fn apart(call: &str) -> (String, Option<Vec<u32>>) {
+    let found = call.split_once(" bytes[").and_then(|(before, rest)| {
+        let (bytes, behind) = rest.split_once(']')?;
+        Some((format!("{before} bytes{behind}"), bytes))
+    });
+    let Some((call, bytes)) = found else {
+        return (call.into(), None);
+    };
+    let bytes = bytes.split(", ").map(|byte| byte.trim_start_matches("0x"));
+    let bytes: Vec<_> = bytes
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
+    let words = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+    (call, Some(words.collect()))
+}
+
+/// Numbers of buffers, by when a process first used them.
+#[derive(Default)]
+struct Handles(BTreeMap<(usize, String), usize>);
+
+impl Handles {
+    /// A call whose handles are renamed. Those of a list are numbers between brackets.
+    fn rename(&mut self, process: usize, call: &str) -> String {
+        let mut in_list = false;
+        let renamed = call.split(", ").map(|part| {
+            let (before, value) = part.rsplit_once(['=', '[']).unwrap_or(("", part));
+            in_list |= part.contains("handles=[");
+            let is_handle = in_list || before.ends_with("handle");
+            in_list &= !part.ends_with(']');
+            let digits = value.trim_end_matches([']', ')']);
+            if !is_handle || digits == "0x0" {
+                return part.to_owned();
+            }
+            let next = self.0.len();
+            let name = self.0.entry((process, digits.into())).or_insert(next);
+            format!("{before} #{name}")
+        });
+        renamed.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Command streams are the same but for the numbers of resources, which the board's driver
+/// chose: each of one side's is always the same one of the other's.
+fn streams_agree(own: &Seen, mirror: &Seen) {
+    let creates = own.calls.iter().flatten();
+    let resources = creates
+        .filter(|call| call.starts_with("VIRTGPU_RESOURCE_CREATE("))
+        .count();
+    let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+    assert_eq!(own.streams.len(), mirror.streams.len());
+    for (own, mirror) in own.streams.iter().zip(&mirror.streams) {
+        assert_eq!(own.len(), mirror.len());
+        for (&own, &mirror) in own.iter().zip(mirror).filter(|(own, mirror)| own != mirror) {
+            assert_eq!(*there.entry(own).or_insert(mirror), mirror, "{own:#x}");
+            assert_eq!(*back.entry(mirror).or_insert(own), own, "{mirror:#x}");
+        }
+    }
+    assert!(there.len() <= resources, "{there:x?}");
+}
+
+/// The same frames, once by the kernel's own driver on QEMU's own GPU and once by the
+/// mirror, on a board that has the same GPU: what Mesa asks of either is the same.
+#[test]
+fn the_mirror_is_asked_what_the_kernels_own_driver_is_asked() {
+    if !has_gpu() {
+        return;
+    }
+    let program = guest_program("examples/gles-rubik/gles-rubik.c", Link::Gles);
+    let program = program.display().to_string();
+    let watch = ["--watch-driver", "virtio_gpu", "--watch-bytes", "1000000"];
+    let words = [&watch[..], &[&program, "3"]].concat();
+    let own = Run::new([&["--qemu-gpu"], &words[..]].concat());
+    let own = own.finish().ok();
+    let board = BoardMachine::with_gpu(&[], "");
+    let run = board.run(&[&["--driver", "virtio_gpu"], &words[..]].concat());
+    let mirror = run.finish().ok();
+    assert_eq!(own.stdout, mirror.stdout);
+    let (own, mirror) = (Seen::of(&own), Seen::of(&mirror));
+    assert!(own.streams.len() >= 3, "{:#?}", own.calls);
+    assert_eq!(own.calls, mirror.calls);
+    assert_eq!(own.waits, mirror.waits);
+    streams_agree(&own, &mirror);
+    both_levels_at_once(&board);
+}
+
+const BOTH: &str = "tests/guest/gles_and_cl.c";
+
+/// One program computes by gil's library, on an agent of this machine, and draws by the
+/// driver, on the board.
+fn both_levels_at_once(board: &BoardMachine) {
+    let program = guest_program(BOTH, Link::Gles).display().to_string();
+    let (at, key) = (board.address(), board.key().display().to_string());
+    let (at, key) = (format!("virtio_gpu={at}"), format!("virtio_gpu={key}"));
+    let options = ["--driver", "virtio_gpu", "--board", &at, "--key", &key];
+    let run = Run::new(
+        options
+            .iter()
+            .chain(&["--board-timeout", "600", &program, "both"]),
+    );
+    let run = run.finish().ok();
+    assert_eq!(run.stdout, natively(), "{}", run.stderr);
+    let report = run.report.to_string();
+    for call in ["VIRTGPU_EXECBUFFER", "clEnqueueNDRangeKernel"] {
+        assert!(report.contains(call), "{call}: {:#}", run.report);
+    }
+    let boards = run.report.pointer("/boards").and_then(|it| it.as_array());
+    let took = |board: &serde_json::Value| board["calls"].as_u64().unwrap_or(0) > 10;
+    assert!(
+        boards.is_some_and(|boards| boards.len() == 2 && boards.iter().all(took)),
+        "{report}"
+    );
+}
+
+/// What the program prints on this machine, whose OpenGL is the board's, too.
+fn natively() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let libraries: Vec<_> = Link::Gles.libraries().iter().map(OsStr::new).collect();
+    let program = native_program_with(BOTH, folder.path(), &libraries);
+    let output = Command::new(program).arg("both").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }

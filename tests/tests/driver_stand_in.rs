@@ -154,6 +154,7 @@ fn failure(log: &str) -> &str {
 }
 
 const PANFROST_JOBS: &str = "tests/guest/panfrost_jobs.c";
+const SAMPLE_GPU_JOBS: &str = "tests/guest/sample_gpu_jobs.c";
 const LIMA_JOBS: &str = "tests/guest/lima_jobs.c";
 
 both_widths! {
@@ -170,6 +171,27 @@ both_widths! {
         let wanted = "no polygon list's command at GPU address 0x1000";
         assert!(failure(&log).ends_with(wanted), "{log}");
     }
+}
+
+both_widths! {
+    /// A vendor's driver that is no DRM driver has a device and calls of its own, by a table
+    /// of the same form.
+    fn a_driver_that_is_no_drm_driver_has_its_own_device(width: Width) {
+        let times = ("unit=2000000", 30_000);
+        let log = says(width, ("sample_gpu", SAMPLE_GPU_JOBS, &["2000"]), times);
+        assert!(jobs(&log, "unit") >= 5, "{log}");
+    }
+}
+
+/// It is for tests: `--driver` does not list it.
+#[test]
+fn the_sample_is_no_users_driver() {
+    let run = Run::new(["--driver", "none", "true"]).finish();
+    assert!(
+        run.stderr.contains("there are lima, panfrost, virtio_gpu"),
+        "{run:#?}"
+    );
+    assert!(!run.stderr.contains("sample"), "{run:#?}");
 }
 
 #[test]

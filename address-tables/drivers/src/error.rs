@@ -32,6 +32,9 @@ pub enum TableError {
         /// The name.
         name: String,
     },
+    /// A character device without the letter of its ioctls, or the other way round.
+    #[error("a driver that is no DRM driver has a `device` and a `letter`, an ASCII character")]
+    Device,
     /// More processors than a device has engines for.
     #[error("{0} processors are listed, and a GPU has at most 8")]
     Processors(usize),

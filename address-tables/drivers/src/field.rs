@@ -88,6 +88,44 @@ pub struct Fence {
     pub signals: u64,
 }
 
+/// An error number with which a driver refuses a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// `ENOENT`.
+    NoEntry,
+    /// `EINVAL`.
+    Invalid,
+    /// `ENODEV`.
+    NoDevice,
+}
+
+impl Refused {
+    /// Its name in C.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoEntry => "ENOENT",
+            Self::Invalid => "EINVAL",
+            Self::NoDevice => "ENODEV",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let all = [Self::NoEntry, Self::Invalid, Self::NoDevice];
+        all.into_iter().find(|it| it.name() == text)
+    }
+}
+
+/// Which numbers of elements a driver takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Any.
+    Any,
+    /// Any but 0.
+    NotZero,
+    /// For each processor, by its number in a field, one of these.
+    Of(String, Vec<Vec<u64>>),
+}
+
 /// What a field is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -106,6 +144,18 @@ pub enum Role {
         /// The one.
         polls: u64,
     },
+    /// Such flags, of which one makes a heap: a buffer that grows as the GPU needs it, and
+    /// that programs cannot map.
+    Heap {
+        /// All that the driver knows.
+        known: u64,
+        /// The one.
+        heap: u64,
+        /// Those that have to be set with it.
+        with: u64,
+    },
+    /// Flags of a buffer in a job's list; a job only reads one without this flag.
+    Writes(u64),
     /// A parameter's number, of which those are not offered whose bits are set: the call is
     /// refused as of a driver that does not know them.
     Hidden(u64),
@@ -122,7 +172,7 @@ pub enum Role {
     /// Layers.
     Depth,
     /// How many elements another field's memory has.
-    Count,
+    Count(Counts),
     /// A buffer of the open file's (a GEM handle).
     Buffer,
     /// One that the driver makes.
@@ -135,14 +185,14 @@ pub enum Role {
     NewAddress,
     /// Where `mmap` finds a buffer.
     MmapOffset,
-    /// A context of the driver's.
-    Context,
+    /// A context of the driver's, and how the driver refuses another number.
+    Context(Refused),
     /// One that it makes.
     NewContext,
     /// A sync object of the open file's that is waited for; 0: none.
     Sync,
-    /// One that a job's end signals; 0: none.
-    SyncOut,
+    /// One that a job's end signals, and how the driver refuses another number; 0: none.
+    SyncOut(Refused),
     /// The descriptor of a fence.
     Fence(Fence),
     /// The end of a wait: nanoseconds of `CLOCK_MONOTONIC`.
@@ -216,6 +266,40 @@ fn processor(text: &str) -> Option<Role> {
     Some(Role::Processor(Some(number(known)?)))
 }
 
+/// "flags KNOWN heap FLAG", or the same and "with FLAGS".
+fn heap(text: &str) -> Option<Role> {
+    let (known, heap) = text.strip_prefix("flags ")?.split_once(" heap ")?;
+    let (heap, with) = heap.split_once(" with ").unwrap_or((heap, "0"));
+    Some(Role::Heap {
+        known: number(known)?,
+        heap: number(heap)?,
+        with: number(with)?,
+    })
+}
+
+/// "count", "count not 0", or "count SIZE or SIZE, … by FIELD": a part for each processor.
+fn count(text: &str) -> Option<Role> {
+    let counts = match text.strip_prefix("count")? {
+        "" => Counts::Any,
+        " not 0" => Counts::NotZero,
+        text => {
+            let (sizes, field) = text.strip_prefix(' ')?.split_once(" by ")?;
+            let of_one = |text: &str| text.split(" or ").map(number).collect();
+            let sizes: Option<_> = sizes.split(", ").map(of_one).collect();
+            Counts::Of(field.into(), sizes?)
+        }
+    };
+    Some(Role::Count(counts))
+}
+
+/// "NAME", or "NAME else ERROR".
+fn refused(text: &str, name: &str) -> Option<Refused> {
+    match text.strip_prefix(name)? {
+        "" => Some(Refused::NoEntry),
+        text => Refused::parse(text.strip_prefix(" else ")?),
+    }
+}
+
 fn role(text: &str) -> Option<Role> {
     Some(match text {
         "out" => Role::Out,
@@ -225,17 +309,14 @@ fn role(text: &str) -> Option<Role> {
         "height" => Role::Height,
         "depth" => Role::Depth,
         "processor" => Role::Processor(None),
-        "count" => Role::Count,
         "buffer" => Role::Buffer,
         "new buffer" => Role::NewBuffer,
         "new resource" => Role::NewResource,
         "address" => Role::Address,
         "new address" => Role::NewAddress,
         "mmap offset" => Role::MmapOffset,
-        "context" => Role::Context,
         "new context" => Role::NewContext,
         "sync" => Role::Sync,
-        "out sync" => Role::SyncOut,
         "deadline" => Role::Deadline,
         text => {
             let flags = text.strip_prefix("flags ").and_then(number);
@@ -247,6 +328,14 @@ fn role(text: &str) -> Option<Role> {
                         .map(Role::Hidden)
                 })
                 .or_else(|| text.strip_prefix("is ").and_then(number).map(Role::Is))
+                .or_else(|| count(text))
+                .or_else(|| refused(text, "context").map(Role::Context))
+                .or_else(|| refused(text, "out sync").map(Role::SyncOut))
+                .or_else(|| {
+                    let flag = text.strip_prefix("writes ");
+                    flag.and_then(number).map(Role::Writes)
+                })
+                .or_else(|| heap(text))
                 .or_else(|| polls(text))
                 .or_else(|| processor(text))
                 .or_else(|| fence(text).map(Role::Fence))

@@ -171,7 +171,7 @@ impl Table {
             Role::NewBuffer => layout.new_buffer = Some(at),
             Role::Size => layout.buffer_size = Some(at),
             Role::MmapOffset => layout.mmap_offset = Some(at),
-            Role::SyncOut => layout.sync_out = Some(at),
+            Role::SyncOut(_) => layout.sync_out = Some(at),
             Role::Processor(_) => layout.processor = Some(at),
             Role::Deadline => layout.deadlines.push(at),
             Role::Fence(fence) => {

@@ -19,19 +19,24 @@ mod raw;
 mod table;
 
 pub use error::TableError;
-pub use field::{Count, Element, Fence, Field, Pointer, Role, Scalar, Type};
-pub use table::{Access, Addresses, Argument, Does, Ioctl, Struct, Table};
+pub use field::{Count, Counts, Element, Fence, Field, Pointer, Refused, Role, Scalar, Type};
+pub use table::{Access, Addresses, Argument, Device, Does, Ioctl, Struct, Table};
 
 /// The drivers that have a table: names, and the tables' texts.
-const TABLES: [(&str, &str); 3] = [
+const TABLES: [(&str, &str); 4] = [
     ("lima", include_str!("../tables/lima.toml")),
     ("panfrost", include_str!("../tables/panfrost.toml")),
+    (FOR_TESTS, include_str!("../tables/sample_gpu.toml")),
     ("virtio_gpu", include_str!("../tables/virtio_gpu.toml")),
 ];
 
+/// A driver that no kernel has: a sample, which shows what its table's form is good for.
+pub const FOR_TESTS: &str = "sample_gpu";
+
 /// The names of the drivers that have a table.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|(name, _)| *name)
+    let names = TABLES.iter().map(|(name, _)| *name);
+    names.filter(|name| *name != FOR_TESTS)
 }
 
 /// A driver's table.

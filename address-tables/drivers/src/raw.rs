@@ -14,6 +14,10 @@ pub struct Raw {
     pub header: String,
     pub functions: String,
     pub infix: Option<String>,
+    pub device: Option<String>,
+    pub letter: Option<char>,
+    #[serde(default)]
+    pub tests: bool,
     pub addresses: super::Addresses,
     #[serde(default)]
     pub processors: Vec<String>,

@@ -1,7 +1,7 @@
 //! A driver's table: layouts computed, names checked.
 
 use crate::TableError;
-use crate::field::{Count, Element, Field, Role, Type};
+use crate::field::{Count, Counts, Element, Field, Role, Type};
 use crate::raw::Raw;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -96,6 +96,15 @@ pub struct Ioctl {
     pub does: Does,
 }
 
+/// A character device of a driver that is no DRM driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name in `/dev`.
+    pub name: String,
+    /// The letter of its ioctls' numbers, which begin at 0.
+    pub letter: char,
+}
+
 /// A driver.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -114,6 +123,10 @@ pub struct Table {
     functions: String,
     /// What its names have behind `DRM_IOCTL_`.
     pub infix: String,
+    /// Its character device, if it is no DRM driver.
+    pub device: Option<Device>,
+    /// Whether it is one for tests, which no kernel has.
+    pub is_for_tests: bool,
     /// Who chooses addresses.
     pub addresses: Addresses,
     /// The processors that execute its jobs, by their numbers; none if it does not say
@@ -135,7 +148,14 @@ impl Table {
     /// [`TableError`].
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let raw: Raw = toml::from_str(text).map_err(|why| TableError::Syntax(why.to_string()))?;
+        let device = match (raw.device, raw.letter) {
+            (Some(name), Some(letter)) if letter.is_ascii() => Some(Device { name, letter }),
+            (None, None) => None,
+            _ => return Err(TableError::Device),
+        };
         let mut table = Self {
+            device,
+            is_for_tests: raw.tests,
             infix: raw.infix.unwrap_or_else(|| raw.driver.to_uppercase()),
             driver: raw.driver,
             api: raw.api,
@@ -238,6 +258,7 @@ impl Table {
         let has_struct = |name: &String| self.structs.contains_key(name);
         for (_, field) in &checked.fields {
             let missing = match &field.role {
+                Role::Count(Counts::Of(name, _)) => Some(name).filter(|it| !has_field(it)),
                 Role::Fence(fence) => Some(&fence.flags).filter(|it| !has_field(it)),
                 Role::Pointer(pointer) => {
                     let count = match &pointer.count {
@@ -294,7 +315,16 @@ impl Table {
         self.functions.replace("{}", &ioctl.name.to_lowercase())
     }
 
-    /// An ioctl's name for people: what the header has behind `DRM_IOCTL_`.
+    /// An ioctl's name in the header.
+    pub fn request(&self, ioctl: &Ioctl) -> String {
+        let prefix = match self.device {
+            Some(_) => "",
+            None => "DRM_IOCTL_",
+        };
+        format!("{prefix}{}_{}", self.infix, ioctl.name)
+    }
+
+    /// An ioctl's name for people: what the header has, without `DRM_IOCTL_`.
     pub fn shown(&self, ioctl: &Ioctl) -> String {
         format!("{}_{}", self.infix, ioctl.name)
     }
@@ -318,6 +348,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Refused;
     use std::collections::BTreeSet;
 
     const LITTLE: &str = r#"
@@ -358,6 +389,53 @@ mod tests {
     }
 
     #[test]
+    fn roles_say_what_the_driver_refuses() {
+        let role = |text: &str| {
+            let text = LITTLE.replace("u32 last", &format!("u32 last: {text}"));
+            let all = Table::parse(&text)?.structure("all").unwrap().clone();
+            Ok(all.fields[3].1.role.clone())
+        };
+        let sizes = vec![vec![24], vec![272, 312]];
+        for (text, wanted) in [
+            ("count", Role::Count(Counts::Any)),
+            ("count not 0", Role::Count(Counts::NotZero)),
+            (
+                "count 24, 272 or 312 by first",
+                Role::Count(Counts::Of("first".into(), sizes)),
+            ),
+            ("context", Role::Context(Refused::NoEntry)),
+            ("context else EINVAL", Role::Context(Refused::Invalid)),
+            ("out sync else ENODEV", Role::SyncOut(Refused::NoDevice)),
+            ("writes 0x2", Role::Writes(2)),
+            (
+                "flags 0x3 heap 0x2 with 0x1",
+                Role::Heap {
+                    known: 3,
+                    heap: 2,
+                    with: 1,
+                },
+            ),
+        ] {
+            assert_eq!(role(text), Ok(wanted), "{text}");
+        }
+        for wrong in ["context else EIO", "count 1", "count 1 by none", "writes"] {
+            let error: Result<_, TableError> = role(wrong);
+            assert!(error.is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_driver_that_is_no_drm_driver_has_a_device() {
+        let sample = crate::table(crate::FOR_TESTS).unwrap();
+        let device = sample.device.as_ref().unwrap();
+        assert_eq!((&*device.name, device.letter), ("sample_gpu0", 'T'));
+        assert!(sample.is_for_tests && crate::names().all(|name| name != sample.driver));
+        assert_eq!(sample.request(sample.ioctl(1).unwrap()), "SAMPLE_GPU_ALLOC");
+        let half = LITTLE.replace("addresses", "device = \"a\"\naddresses");
+        assert_eq!(Table::parse(&half).unwrap_err(), TableError::Device);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_table_is_said() {
         for (from, to, sentence) in [
             ("pair inner", "pear inner", "a field names pear"),
@@ -393,7 +471,7 @@ mod tests {
     #[test]
     fn every_driver_has_its_table_and_its_api() {
         let mut apis = BTreeSet::new();
-        for name in crate::names() {
+        for name in crate::names().chain([crate::FOR_TESTS]) {
             let table = crate::table(name).unwrap();
             assert_eq!(table.driver, name);
             assert!(

@@ -292,6 +292,9 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.net.is_some() {
         return refused("--net", "QEMU", "leave it out with --sim gem5");
     }
+    if args.qemu_gpu {
+        return refused("--qemu-gpu", "QEMU", "leave it out with --sim gem5");
+    }
     if let Some(option) = args.display.first() {
         return refused(option, "QEMU", "leave it out with --sim gem5");
     }

@@ -65,6 +65,7 @@ impl<'a> Qemu<'a> {
                     disks: Vec::new(),
                     network: args.net.clone(),
                     display: args.display.size(),
+                    gpu: args.qemu_gpu,
                 },
                 watch: Vec::new(),
             }),
@@ -76,7 +77,9 @@ impl<'a> Qemu<'a> {
     fn may_continue(&self) -> bool {
         let is_module = |spec: &Spec| spec.file.is_none() && spec.object.is_some();
         let mut modules = self.watch.iter().filter(|spec| is_module(spec));
+        // QEMU does not save what its renderer has.
         !self.args.boot
+            && !self.args.qemu_gpu
             && modules.all(|spec| matches!(spec.object.as_deref(), Some("gil" | "gil_mirror")))
     }
 
@@ -116,6 +119,9 @@ impl Simulator for Qemu<'_> {
             version::check_display()?;
         }
         check_outputs(self.args)?;
+        if self.args.qemu_gpu {
+            version::check_gpu()?;
+        }
         let cpu = self.args.cpu.as_deref();
         cpu.map_or(Ok(()), version::check_cpu)
     }

@@ -32,7 +32,7 @@ mod spec;
 
 pub use mapping::Mapping;
 pub use sighting::{Call, Sighting, When};
-pub use spec::{Spec, SpecError};
+pub use spec::{BYTES, Spec, SpecError};
 
 use super::btf::{Btf, Parameter};
 use super::kernel_image::{ImageError, KernelImage};

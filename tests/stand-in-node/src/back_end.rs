@@ -61,7 +61,7 @@ impl BackEnd for StandIns {
     }
 
     fn apis(&self) -> &'static [u16] {
-        &[wire::lima::API, wire::panfrost::API]
+        &[wire::lima::API, wire::panfrost::API, wire::sample_gpu::API]
     }
 
     fn registered(&self) -> Vec<Registered> {
@@ -90,7 +90,7 @@ impl BackEnd for StandIns {
     fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
         let script = script()?;
         let node = |driver| Box::new(StandIn::new(driver, script.clone())) as Box<dyn Node>;
-        let nodes = [Driver::Lima, Driver::Panfrost].map(node);
+        let nodes = [Driver::Lima, Driver::Panfrost, Driver::SampleGpu].map(node);
         Ok(Box::new(DriversBoard::of(nodes.into(), limit()?)?))
     }
 }

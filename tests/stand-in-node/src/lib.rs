@@ -1,6 +1,6 @@
 //! A board whose render nodes stand in for those of the drivers lima (Mali-400 MP4, of
 //! the Exynos 4412) and panfrost (Mali-T628, of the Exynos 5422), for tests where there is
-//! no such GPU. A node checks every request as the kernel's driver does, and reads what a
+//! no such GPU, and of a sample that is no DRM driver. A node checks every request as the kernel's driver does, and reads what a
 //! job names at its GPU addresses; how long jobs take is given.
 //!
 //! | module | what |
@@ -13,6 +13,7 @@
 //! | [`node`] | a node, by its driver |
 //! | [`lima`], [`utgard`] | lima's requests; what its jobs name |
 //! | [`panfrost`], [`midgard`] | panfrost's requests; what its jobs name |
+//! | [`sample_gpu`] | the sample's requests and jobs |
 //!
 //! No shader is executed: a frame has no pixels. What needs none is: Midgard's jobs that
 //! write a value, and null jobs.
@@ -27,6 +28,7 @@ pub mod lima;
 pub mod midgard;
 pub mod node;
 pub mod panfrost;
+pub mod sample_gpu;
 pub mod script;
 pub mod space;
 pub mod utgard;

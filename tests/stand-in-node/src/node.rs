@@ -1,9 +1,9 @@
-//! A node, whose driver is one of two.
+//! A node, by its driver.
 
 use crate::device::Device;
 use crate::file::OpenFile;
 use crate::script::Script;
-use crate::{lima, panfrost};
+use crate::{lima, panfrost, sample_gpu};
 use gil_board::drivers::node::{Mapped, Node, Open, Performed, Raw, Version};
 use gil_wire::identity::DeviceIdentity;
 use nix::errno::Errno;
@@ -19,6 +19,8 @@ pub enum Driver {
     Lima,
     /// Mali-T628.
     Panfrost,
+    /// The sample.
+    SampleGpu,
 }
 
 impl Driver {
@@ -26,6 +28,7 @@ impl Driver {
         match self {
             Self::Lima => "lima",
             Self::Panfrost => "panfrost",
+            Self::SampleGpu => "sample_gpu",
         }
     }
 
@@ -34,6 +37,7 @@ impl Driver {
         let (numbers, date) = match self {
             Self::Lima => ([1, 1, 0], "20191231"),
             Self::Panfrost => ([1, 2, 0], "20180908"),
+            Self::SampleGpu => ([1, 0, 0], "0"),
         };
         let name = self.name();
         Version {
@@ -48,6 +52,7 @@ impl Driver {
         match self {
             Self::Lima => lima::ADDRESSES,
             Self::Panfrost => panfrost::ADDRESSES,
+            Self::SampleGpu => sample_gpu::ADDRESSES,
         }
     }
 }
@@ -109,6 +114,7 @@ impl Open for Opened {
         match self.driver {
             Driver::Lima => lima::ioctl(&mut file, call),
             Driver::Panfrost => panfrost::ioctl(&mut file, call),
+            Driver::SampleGpu => sample_gpu::ioctl(&mut file, call),
         }
     }
 

@@ -9,7 +9,7 @@ const USUAL_NS: u64 = 1_000_000;
 /// A job that does not end.
 pub const NEVER: u64 = u64::MAX;
 /// The processors of both devices.
-pub const PROCESSORS: [&str; 4] = ["gp", "pp", "slot0", "slot1"];
+pub const PROCESSORS: [&str; 5] = ["gp", "pp", "slot0", "slot1", "unit"];
 
 /// The times of all processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_no_script_is_refused_in_one_sentence() {
         let refused = |text: &str| text.parse::<Script>().unwrap_err().to_string();
-        assert!(refused("cpu=5").contains("gp, pp, slot0, slot1"));
+        assert!(refused("cpu=5").contains("gp, pp, slot0, slot1, unit"));
         assert!(refused("gp=soon").contains("nanoseconds"));
         assert!(refused("gp").contains("no time"));
     }

@@ -7,6 +7,7 @@ pub mod gles;
 pub mod lima;
 pub mod opencl;
 pub mod panfrost;
+pub mod sample_gpu;
 pub mod toy;
 pub mod virtio_gpu;
 
@@ -67,8 +68,8 @@ pub static APIS: &[Api] = &[
         is_own: true,
         processors: &["geometry", "pixel"],
         hash: [
-            128, 15, 57, 159, 211, 91, 126, 227, 172, 52, 182, 245, 237, 132, 101, 94, 119, 218,
-            119, 168, 237, 68, 122, 235, 109, 52, 94, 39, 91, 238, 251, 24,
+            106, 234, 197, 48, 219, 226, 253, 24, 157, 147, 243, 196, 182, 170, 199, 136, 177, 204,
+            68, 110, 29, 105, 58, 29, 230, 99, 82, 145, 12, 23, 245, 44,
         ],
         calls: lima::CALLS,
         frames: lima::FRAMES,
@@ -82,8 +83,8 @@ pub static APIS: &[Api] = &[
         is_own: true,
         processors: &["vertex and tiler", "fragment"],
         hash: [
-            91, 138, 96, 162, 11, 234, 238, 9, 59, 140, 228, 29, 195, 144, 107, 82, 179, 9, 132,
-            75, 30, 79, 235, 146, 197, 211, 157, 165, 2, 245, 162, 105,
+            128, 131, 148, 85, 96, 142, 16, 161, 43, 27, 202, 82, 220, 156, 246, 187, 86, 182, 36,
+            166, 225, 112, 122, 18, 81, 68, 47, 214, 151, 109, 93, 37,
         ],
         calls: panfrost::CALLS,
         frames: panfrost::FRAMES,
@@ -119,6 +120,21 @@ pub static APIS: &[Api] = &[
         frames: toy::FRAMES,
         effect: toy::effect,
     },
+    Api {
+        number: 901,
+        name: "sample_gpu",
+        title: "sample_gpu driver",
+        back_end: "drivers",
+        is_own: false,
+        processors: &[],
+        hash: [
+            195, 0, 228, 95, 85, 240, 103, 228, 161, 70, 152, 229, 105, 248, 169, 175, 106, 217,
+            75, 239, 158, 124, 215, 40, 209, 95, 152, 224, 20, 44, 50, 163,
+        ],
+        calls: sample_gpu::CALLS,
+        frames: sample_gpu::FRAMES,
+        effect: sample_gpu::effect,
+    },
 ];
 
 /// An API's place among [`APIS`].
@@ -132,6 +148,7 @@ pub const fn place(api: u16) -> Option<usize> {
         33 => Some(4),
         34 => Some(5),
         900 => Some(6),
+        901 => Some(7),
         _ => None,
     }
 }

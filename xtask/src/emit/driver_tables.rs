@@ -1,6 +1,6 @@
 //! The tables of kernel drivers in C, for the guest's kernel module.
 
-use gil_drivers::{Count, Does, Element, Field, Role, Scalar, Struct, Table, Type};
+use gil_drivers::{Count, Counts, Does, Element, Field, Role, Scalar, Struct, Table, Type};
 use std::fmt::Write;
 
 /// The whole file.
@@ -118,7 +118,17 @@ fn one(
         base + found.map_or(0, |(offset, _)| *offset)
     };
     let (role, more) = match &field.role {
-        Role::Value | Role::Out | Role::Count => return,
+        Role::Value | Role::Out | Role::Count(Counts::Any) => return,
+        Role::Count(Counts::NotZero) => ("COUNT", String::new()),
+        Role::Count(Counts::Of(field, sizes)) => (
+            "COUNT",
+            format!(" .at = {},{}", place(field), limits(sizes)),
+        ),
+        Role::Heap { known, heap, with } => (
+            "HEAP",
+            format!(" .known = {known:#x}, .polls = {heap:#x}, .with = {with:#x},"),
+        ),
+        Role::Writes(flag) => ("WRITES", format!(" .known = {flag:#x},")),
         Role::Zero => ("ZERO", String::new()),
         Role::Flags(known) => ("FLAGS", format!(" .known = {known:#x},")),
         Role::Polls { known, polls } => (
@@ -139,10 +149,10 @@ fn one(
         Role::Address => ("ADDRESS", String::new()),
         Role::NewAddress => ("NEW_ADDRESS", String::new()),
         Role::MmapOffset => ("MMAP_OFFSET", String::new()),
-        Role::Context => ("CONTEXT", String::new()),
+        Role::Context(refused) => ("CONTEXT", format!(" .error = {},", refused.name())),
         Role::NewContext => ("NEW_CONTEXT", String::new()),
         Role::Sync => ("SYNC", String::new()),
-        Role::SyncOut => ("SYNC_OUT", String::new()),
+        Role::SyncOut(refused) => ("SYNC_OUT", format!(" .error = {},", refused.name())),
         Role::Deadline => ("DEADLINE", String::new()),
         Role::Fence(fence) => (
             "FENCE",
@@ -192,6 +202,18 @@ fn one(
     );
 }
 
+/// What a count may be, for each processor.
+fn limits(sizes: &[Vec<u64>]) -> String {
+    let of_one = |(processor, sizes): (usize, &Vec<u64>)| {
+        let one = |size: &u64| format!("{{ {processor}, {size} }}");
+        sizes.iter().map(one).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = sizes.iter().enumerate().flat_map(of_one).collect();
+    let count = all.len();
+    let all = all.join(", ");
+    format!(" .limit_count = {count}, .limits = (const struct gil_mirror_limit[]){{ {all} }},")
+}
+
 fn ioctls(table: &Table, out: &mut String) {
     let driver = &table.driver;
     let _ = writeln!(
@@ -222,9 +244,13 @@ fn ioctls(table: &Table, out: &mut String) {
 fn driver(table: &Table, out: &mut String) {
     let driver = &table.driver;
     let [major, minor, patch] = table.version;
+    let device = table.device.as_ref().map_or(String::new(), |device| {
+        let (name, letter) = (&device.name, device.letter);
+        format!("\t\t.device = \"{name}\",\n\t\t.letter = '{letter}',\n")
+    });
     let _ = writeln!(
         out,
-        "\t{{\n\t\t.name = \"{driver}\",\n\t\t.description = \"{}\",\n\t\t.major = {major},\n\t\t.minor = {minor},\n\t\t.patch = {patch},\n\t\t.api = {},\n\t\t.ioctl_count = ARRAY_SIZE({driver}_ioctls),\n\t\t.ioctls = {driver}_ioctls,\n\t}},",
+        "\t{{\n\t\t.name = \"{driver}\",\n\t\t.description = \"{}\",\n\t\t.major = {major},\n\t\t.minor = {minor},\n\t\t.patch = {patch},\n\t\t.api = {},\n\t\t.ioctl_count = ARRAY_SIZE({driver}_ioctls),\n\t\t.ioctls = {driver}_ioctls,\n{device}\t}},",
         table.description, table.api
     );
 }

@@ -23,7 +23,7 @@ pub fn listed(table: &Table, hash: [u8; 32]) -> Listed {
         name: table.driver.clone(),
         title: format!("{} driver", table.driver),
         back_end: "drivers".into(),
-        is_own: true,
+        is_own: !table.is_for_tests,
         processors: table.processors.clone(),
         hash,
     }
@@ -50,7 +50,8 @@ pub fn module(table: &Table) -> String {
         let (name, entry) = (name(ioctl), ioctl.number + IOCTLS);
         let _ = writeln!(
             out,
-            "/// `DRM_IOCTL_{name}`.\npub const {name}: Op = Op::new(API, {entry});"
+            "/// `{}`.\npub const {name}: Op = Op::new(API, {entry});",
+            table.request(ioctl)
         );
     }
     out.push_str(

@@ -3,7 +3,7 @@
 //! that boots to be saved, and for the saved one that continues, as far as the
 //! guest's kernel can see.
 
-use super::version::{DISPLAY, PROGRAM};
+use super::version::{DISPLAY, GPU, GPU_DISPLAY, PROGRAM};
 use crate::args::{Network, SERVERS, Size};
 use crate::reach;
 use gil_run_support::cache::{At, CacheError};
@@ -65,6 +65,8 @@ pub struct Machine {
     pub network: Option<Network>,
     /// Its display's size.
     pub display: Option<Size>,
+    /// Whether it has a GPU of QEMU's own.
+    pub gpu: bool,
 }
 
 impl Machine {
@@ -80,7 +82,7 @@ impl Machine {
             // Nothing of this machine, not even its date, reaches the guest: the
             // same run gives the same times.
             .args(["-rtc", "base=2025-01-01,clock=vm", "-seed", "1"])
-            .args(["-display", "none", "-monitor", "none"])
+            .args(["-monitor", "none"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             // Where `gil_disk.ko` writes, this machine can be saved.
             .args(["-device", "pvpanic-pci,addr=1"])
@@ -93,6 +95,7 @@ impl Machine {
         if let Some(size) = self.display {
             command.args(["-device", &display(size)]);
         }
+        self.gpu_options(&mut command);
         if life != Life::Continues {
             command
                 .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
@@ -105,6 +108,18 @@ impl Machine {
         }
         command.args(self.actions(life));
         command
+    }
+
+    /// A GPU draws with this machine's OpenGL, for which SDL needs no screen.
+    fn gpu_options(&self, command: &mut Command) {
+        if self.gpu {
+            command
+                .args(["-device", &format!("{GPU},addr=2,ioeventfd=off")])
+                .args(["-display", &format!("{GPU_DISPLAY},gl=on")])
+                .env("SDL_VIDEODRIVER", "offscreen");
+        } else {
+            command.args(["-display", "none"]);
+        }
     }
 
     /// What QEMU does where `gil_disk.ko` and `gil_screen.ko` write, and as it begins.
@@ -136,12 +151,12 @@ impl Machine {
     }
 
     /// How time passes: one instruction a nanosecond, and at once where the guest is idle.
-    /// One with a network idles as long as this machine does, or it would give up
+    /// One with a network or a GPU idles as long as this machine does, or it would give up
     /// waiting for an answer before that could come.
     fn clock(&self) -> &'static str {
-        match self.network {
-            None => "shift=0,sleep=off",
-            Some(_) => "shift=0,sleep=on",
+        match self.network.is_some() || self.gpu {
+            false => "shift=0,sleep=off",
+            true => "shift=0,sleep=on",
         }
     }
 
@@ -345,6 +360,7 @@ mod tests {
             disks: (0..disks).map(|n| (format!("d{n}"), STEP)).collect(),
             network: None,
             display: None,
+            gpu: false,
         };
         let saved = words(&machine(0), Life::IsSaved);
         for disks in [1, 6] {
@@ -373,6 +389,7 @@ mod tests {
             disks: vec![("a".into(), 4 << 20), ("b".into(), 2 << 20)],
             network: None,
             display: None,
+            gpu: false,
         };
         let table = 0x8000_0000;
         for (life, at) in [

@@ -13,6 +13,11 @@ pub const OLDEST: Version = Version { major: 9, minor: 2 };
 /// Its command.
 pub const PROGRAM: &str = "qemu-system-aarch64";
 
+/// The device that is a GPU of QEMU's own.
+pub const GPU: &str = "virtio-gpu-gl-pci";
+/// QEMU's display that has OpenGL without a screen.
+pub const GPU_DISPLAY: &str = "sdl";
+
 /// The device that is the guest's display.
 pub const DISPLAY: &str = "virtio-gpu-pci";
 
@@ -64,6 +69,11 @@ pub enum QemuError {
         "this QEMU has no {DISPLAY}, the guest's display: install Debian's qemu-system-arm and qemu-system-common, by `gil setup`"
     )]
     NoDisplay,
+    /// It has no GPU.
+    #[error(
+        "this QEMU has no {GPU} with OpenGL ({0}): install Debian's qemu-system-modules-opengl and qemu-system-gui, of the same version as qemu-system-arm"
+    )]
+    NoGpu(&'static str),
     /// Its version cannot be read.
     #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
     NoVersion(String),
@@ -107,12 +117,31 @@ pub fn check() -> Result<Version, QemuError> {
 /// # Errors
 /// [`QemuError`] says what is wrong with it.
 pub fn check_display() -> Result<&'static str, QemuError> {
-    let text = ask_for(&["-device", "help"], "asking for its devices")?;
-    let name = format!("name \"{DISPLAY}\",");
-    match text.lines().any(|line| line.starts_with(&name)) {
+    match has_device(DISPLAY)? {
         true => Ok(DISPLAY),
         false => Err(QemuError::NoDisplay),
     }
+}
+
+/// Looks whether it has a GPU for the guest, and what draws for that.
+///
+/// # Errors
+/// [`QemuError`] says what is wrong with it.
+pub fn check_gpu() -> Result<(), QemuError> {
+    if !has_device(GPU)? {
+        return Err(QemuError::NoGpu(GPU));
+    }
+    let text = ask_for(&["-display", "help"], "asking for its displays")?;
+    match text.lines().any(|line| line.trim() == GPU_DISPLAY) {
+        true => Ok(()),
+        false => Err(QemuError::NoGpu("its display sdl is missing")),
+    }
+}
+
+fn has_device(name: &str) -> Result<bool, QemuError> {
+    let text = ask_for(&["-device", "help"], "asking for its devices")?;
+    let name = format!("name \"{name}\",");
+    Ok(text.lines().any(|line| line.starts_with(&name)))
 }
 
 /// The cache's file that names the QEMU that [`check`] found good.

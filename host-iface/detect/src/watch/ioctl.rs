@@ -14,30 +14,34 @@ use std::fmt;
 const MIRROR: (&str, &str) = ("gil_mirror", "gil_mirror_called");
 /// The register that has the copy of the argument, there and in drivers.
 const ARGUMENT: u8 = 1;
-/// Bytes shown of memory, and elements of a list.
-const SHOWN: usize = 16;
+/// Elements shown of a list.
+const SHOWN: usize = 256;
 
-/// The functions of a driver's ioctls, in its module.
+/// The functions of a driver's ioctls, in its module; so many bytes are shown of what their
+/// arguments point to.
 ///
 /// # Errors
 /// [`TableError`] if no table has the driver.
-pub fn in_driver(driver: &str) -> Result<Vec<Spec>, TableError> {
+pub fn in_driver(driver: &str, bytes: usize) -> Result<Vec<Spec>, TableError> {
     let table = gil_drivers::table(driver)?;
     let functions = table.ioctls().map(|it| table.function(it));
-    Ok(functions.map(|it| spec(driver, driver, it)).collect())
+    Ok(functions
+        .map(|it| spec(driver, driver, it, bytes))
+        .collect())
 }
 
 /// Where the mirror of a driver takes its ioctls.
-pub fn in_mirror(driver: &str) -> Spec {
-    spec(driver, MIRROR.0, MIRROR.1.into())
+pub fn in_mirror(driver: &str, bytes: usize) -> Spec {
+    spec(driver, MIRROR.0, MIRROR.1.into(), bytes)
 }
 
-fn spec(driver: &str, object: &str, function: String) -> Spec {
+fn spec(driver: &str, object: &str, function: String, bytes: usize) -> Spec {
     Spec {
         object: Some(object.into()),
         function,
         file: None,
         driver: Some(driver.into()),
+        bytes,
     }
 }
 
@@ -47,6 +51,8 @@ pub(super) struct Ioctls {
     table: Table,
     /// Which one; none where a register says it.
     number: Option<u32>,
+    /// Bytes shown of memory.
+    shown: usize,
 }
 
 /// An ioctl that was seen. Prints as its name and its decoded argument.
@@ -56,6 +62,8 @@ pub struct Ioctl {
     pub name: String,
     /// Its argument's fields, as far as they could be read.
     pub values: Result<Vec<Value>, Unread>,
+    /// Bytes shown of memory.
+    pub shown: usize,
 }
 
 /// Why an ioctl has no fields.
@@ -81,7 +89,11 @@ impl Ioctls {
         let number = table.ioctls().find(is_it).map(|it| it.number);
         let is_mirror = spec.object.as_deref() == Some(MIRROR.0) && spec.function == MIRROR.1;
         match number.is_some() || is_mirror {
-            true => Ok(Some(Self { table, number })),
+            true => Ok(Some(Self {
+                table,
+                number,
+                shown: spec.bytes,
+            })),
             false => Err(unknown()),
         }
     }
@@ -111,7 +123,12 @@ impl Ioctls {
             }
             _ => Err(Unread::Argument),
         };
-        Ioctl { name, values }
+        let shown = self.shown;
+        Ioctl {
+            name,
+            values,
+            shown,
+        }
     }
 }
 
@@ -125,14 +142,14 @@ impl fmt::Display for Ioctl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", self.name)?;
         match &self.values {
-            Ok(values) => fields(f, values)?,
+            Ok(values) => fields(f, values, self.shown)?,
             Err(unread) => write!(f, "{unread}")?,
         }
         f.write_str(")")
     }
 }
 
-fn fields(f: &mut fmt::Formatter<'_>, values: &[Value]) -> fmt::Result {
+fn fields(f: &mut fmt::Formatter<'_>, values: &[Value], shown: usize) -> fmt::Result {
     for (n, value) in values.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
         // Of an element of a list, the list's name is there already.
@@ -140,17 +157,17 @@ fn fields(f: &mut fmt::Formatter<'_>, values: &[Value]) -> fmt::Result {
         write!(f, "{comma}{name}=")?;
         match (&value.memory, &value.numbers[..]) {
             (Memory::Nothing, [number]) => write!(f, "{number:#x}")?,
-            (Memory::Nothing, numbers) => list(f, numbers.iter())?,
+            (Memory::Nothing, numbers) => list(f, numbers.iter(), SHOWN)?,
             (Memory::Bytes(bytes), _) => {
                 write!(f, "{} bytes", bytes.len())?;
-                list(f, bytes.iter())?;
+                list(f, bytes.iter(), shown)?;
             }
-            (Memory::Numbers(numbers), _) => list(f, numbers.iter())?,
+            (Memory::Numbers(numbers), _) => list(f, numbers.iter(), SHOWN)?,
             (Memory::Structs(structs), _) => {
                 f.write_str("[")?;
                 for (n, inner) in structs.iter().take(SHOWN).enumerate() {
                     f.write_str(if n == 0 { "{" } else { ", {" })?;
-                    fields(f, inner)?;
+                    fields(f, inner, shown)?;
                     f.write_str("}")?;
                 }
                 f.write_str(if structs.len() > SHOWN { ", …]" } else { "]" })?;
@@ -164,14 +181,15 @@ fn fields(f: &mut fmt::Formatter<'_>, values: &[Value]) -> fmt::Result {
 fn list<T: fmt::LowerHex>(
     f: &mut fmt::Formatter<'_>,
     numbers: impl ExactSizeIterator<Item = T>,
+    shown: usize,
 ) -> fmt::Result {
     let count = numbers.len();
     f.write_str("[")?;
-    for (n, number) in numbers.take(SHOWN).enumerate() {
+    for (n, number) in numbers.take(shown).enumerate() {
         let comma = if n == 0 { "" } else { ", " };
         write!(f, "{comma}{number:#x}")?;
     }
-    f.write_str(if count > SHOWN { ", …]" } else { "]" })
+    f.write_str(if count > shown { ", …]" } else { "]" })
 }
 
 #[cfg(test)]
@@ -234,11 +252,11 @@ mod tests {
 
     #[test]
     fn an_ioctl_is_the_same_in_the_driver_and_in_the_mirror() {
-        let specs = in_driver("virtio_gpu").unwrap();
+        let specs = in_driver("virtio_gpu", 3).unwrap();
         let is_it = |it: &&Spec| it.function == "virtio_gpu_execbuffer_ioctl";
         let there = seen(specs.iter().find(is_it).unwrap());
-        let mirror = in_mirror("virtio_gpu");
-        let line = "VIRTGPU_EXECBUFFER(flags=0x2, size=0x4, command=4 bytes[0x1, 0x2, 0x3, 0x4], \
+        let mirror = in_mirror("virtio_gpu", 3);
+        let line = "VIRTGPU_EXECBUFFER(flags=0x2, size=0x4, command=4 bytes[0x1, 0x2, 0x3, …], \
                     bo_handles=[0x5, 0x6], num_bo_handles=0x2, fence_fd=0x0, ring_idx=0x0, pad=0x0)";
         assert_eq!(there, line);
         assert_eq!(seen(&mirror), line);
@@ -250,11 +268,13 @@ mod tests {
         for text in [
             "virtio_gpu:f#virtio_gpu",
             "gil_mirror:gil_mirror_called#none",
+            "virtio_gpu:f#virtio_gpu+1",
         ] {
             let spec: Spec = text.parse().unwrap();
             assert!(Ioctls::of(&spec).is_err(), "{text}");
         }
-        assert!(in_driver("none").is_err());
+        assert!(in_driver("none", 1).is_err());
         assert!("m:f#".parse::<Spec>().is_err());
+        assert!("m:f#d+".parse::<Spec>().is_err());
     }
 }

@@ -16,7 +16,12 @@ pub struct Spec {
     /// The kernel driver of whose ioctls it is one: its argument is decoded by the
     /// driver's table.
     pub driver: Option<String>,
+    /// Bytes shown of memory that such an argument points to.
+    pub bytes: usize,
 }
+
+/// Usual [`Spec::bytes`].
+pub const BYTES: usize = 16;
 
 /// Text that names no function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +34,8 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     /// `FUNCTION`, `OBJECT:FUNCTION`, each with `@FILE` behind it where the ELF
-    /// file of the object is known, or with `#DRIVER` if it is an ioctl of that driver.
+    /// file of the object is known, or with `#DRIVER` if it is an ioctl of that driver;
+    /// `#DRIVER+BYTES` shows other than the usual bytes.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (name, file) = match text.split_once('@') {
             Some((name, file)) => (name, Some(file)),
@@ -38,6 +44,10 @@ impl FromStr for Spec {
         let (name, driver) = match name.split_once('#') {
             Some((name, driver)) => (name, Some(driver)),
             None => (name, None),
+        };
+        let (driver, bytes) = match driver.and_then(|it| it.split_once('+')) {
+            Some((driver, bytes)) => (Some(driver), bytes.parse().ok()),
+            None => (driver, Some(BYTES)),
         };
         let (object, function) = match name.split_once(':') {
             Some((object, function)) => (Some(object), function),
@@ -51,14 +61,15 @@ impl FromStr for Spec {
         let has_words =
             is_word(function) && object.is_none_or(is_word) && driver.is_none_or(is_word);
         // Folders may have spaces in their names.
-        match has_words && file.is_none_or(is_name) {
-            true => Ok(Self {
+        match bytes.filter(|_| has_words && file.is_none_or(is_name)) {
+            Some(bytes) => Ok(Self {
                 object: object.map(Into::into),
                 function: function.into(),
                 file: file.map(Into::into),
                 driver: driver.map(Into::into),
+                bytes,
             }),
-            false => Err(SpecError(text.into())),
+            None => Err(SpecError(text.into())),
         }
     }
 }
@@ -81,7 +92,8 @@ impl fmt::Display for Spec {
             None => f.write_str(&self.function)?,
         }
         match &self.driver {
-            Some(driver) => write!(f, "#{driver}"),
+            Some(driver) if self.bytes == BYTES => write!(f, "#{driver}"),
+            Some(driver) => write!(f, "#{driver}+{}", self.bytes),
             None => Ok(()),
         }
     }

@@ -1,0 +1,10 @@
+//! The GPU that a guest has, if Debian's Mesa draws in it.
+
+/// A GPU that Debian's Mesa draws on by a driver of the guest's kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gpu {
+    /// The board's: gil's module answers as the driver of this name.
+    Board(String),
+    /// The simulator's own, with the kernel's own driver.
+    Simulators,
+}
