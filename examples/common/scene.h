@@ -9,6 +9,7 @@
  *
  *     --out FILE    write every frame's bytes to FILE, RGBA, the lowest row first
  *     --times       print how long each frame took to be drawn and read, too
+ *     --size WxH    draw frames of this size (256x192)
  *     FRAMES        how many frames (200)
  *
  * and prints a sum of each frame's bytes. Exit code: 0, 2 if EGL, OpenGL ES or the
@@ -43,7 +44,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 256, HEIGHT = 192 };
+/* What a frame may have a side of, at most: any driver has that. */
+enum { SCENE_SIDE = 2048 };
+
+static int scene_width = 256, scene_height = 192;
 
 /* The version of OpenGL ES, and the configurations that have it. */
 #ifdef SCENE_GLES1
@@ -57,6 +61,7 @@ struct scene {
 	EGLSurface surface;
 	const char *name;
 	FILE *out;
+	unsigned char *pixels;
 	int frames, with_times;
 	int64_t begun;
 	uint64_t all;
@@ -94,12 +99,23 @@ static inline EGLDisplay scene_display(void)
 	return eglGetDisplay(EGL_DEFAULT_DISPLAY);
 }
 
+static inline void scene_size(const char *text)
+{
+	int is_size = sscanf(text, "%dx%d", &scene_width, &scene_height) == 2;
+
+	if (!is_size || scene_width < 2 || scene_width > SCENE_SIDE || scene_width % 2 ||
+	    scene_height < 1 || scene_height > SCENE_SIDE) {
+		fprintf(stderr, "--size %s: give an even width and a height up to %d, as 256x192\n",
+			text, SCENE_SIDE);
+		exit(2);
+	}
+}
+
 static inline void scene_open(struct scene *s, const char *name, int argc, char **argv)
 {
 	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
 		SCENE_BIT, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
 		EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_NONE };
-	static const EGLint size[] = { EGL_WIDTH, WIDTH, EGL_HEIGHT, HEIGHT, EGL_NONE };
 	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, SCENE_VERSION, EGL_NONE };
 	EGLConfig config;
 	EGLContext context;
@@ -118,6 +134,8 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 			}
 		} else if (!strcmp(argv[i], "--times")) {
 			s->with_times = 1;
+		} else if (!strcmp(argv[i], "--size") && i + 1 < argc) {
+			scene_size(argv[++i]);
 		} else {
 			s->frames = atoi(argv[i]);
 		}
@@ -127,12 +145,17 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 		fail("eglInitialize", eglGetError());
 	if (!eglChooseConfig(s->display, wanted, &config, 1, &count) || count < 1)
 		fail("eglChooseConfig", eglGetError());
-	s->surface = eglCreatePbufferSurface(s->display, config, size);
+	s->pixels = malloc((size_t)scene_width * scene_height * 4);
+	if (!s->pixels)
+		fail("malloc", 0);
+	s->surface = eglCreatePbufferSurface(s->display, config,
+					     (EGLint[]){ EGL_WIDTH, scene_width, EGL_HEIGHT,
+							 scene_height, EGL_NONE });
 	context = eglCreateContext(s->display, config, EGL_NO_CONTEXT, version);
 	if (!eglMakeCurrent(s->display, s->surface, s->surface, context))
 		fail("eglMakeCurrent", eglGetError());
-	glViewport(0, 0, WIDTH, HEIGHT);
-	printf("%s: %d frames of %dx%d on %s\n", name, s->frames, WIDTH, HEIGHT,
+	glViewport(0, 0, scene_width, scene_height);
+	printf("%s: %d frames of %dx%d on %s\n", name, s->frames, scene_width, scene_height,
 	       glGetString(GL_RENDERER));
 }
 
@@ -153,18 +176,18 @@ static inline uint64_t scene_sum(const unsigned char *bytes, size_t size)
 /* The frame is drawn: its bytes are read, and the next one begins. */
 static inline void scene_frame(struct scene *s, int number)
 {
-	static unsigned char pixels[WIDTH * HEIGHT * 4];
+	size_t size = (size_t)scene_width * scene_height * 4;
 	uint64_t sum;
 	int64_t took;
 
-	glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	glReadPixels(0, 0, scene_width, scene_height, GL_RGBA, GL_UNSIGNED_BYTE, s->pixels);
 	took = nanoseconds() - s->begun;
-	sum = scene_sum(pixels, sizeof(pixels));
+	sum = scene_sum(s->pixels, size);
 	s->all = (s->all ^ sum) * 1099511628211u;
 	printf("%d %016" PRIx64 "\n", number, sum);
 	if (s->with_times && number > 0)
 		printf("time %" PRId64 "\n", took);
-	if (s->out && fwrite(pixels, sizeof(pixels), 1, s->out) != 1) {
+	if (s->out && fwrite(s->pixels, size, 1, s->out) != 1) {
 		perror("writing frames");
 		exit(2);
 	}
@@ -182,6 +205,7 @@ static inline int scene_close(struct scene *s)
 		perror("writing frames");
 		exit(2);
 	}
+	free(s->pixels);
 	printf("%s: PASS, sum of all frames %016" PRIx64 "\n", s->name, s->all);
 	return 0;
 }
@@ -338,7 +362,7 @@ static inline void scale(float m[16], float x, float y, float z)
 static inline void perspective(float m[16], float near, float far)
 {
 	memset(m, 0, 16 * sizeof(*m));
-	m[0] = 1.5f * HEIGHT / WIDTH;
+	m[0] = 1.5f * (float)scene_height / (float)scene_width;
 	m[5] = 1.5f;
 	m[10] = (near + far) / (near - far);
 	m[11] = -1;
