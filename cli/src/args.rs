@@ -302,10 +302,7 @@ impl RunArgs {
         Wanted {
             program: self.program(),
             packages: &self.packages,
-            platforms: match self.driver {
-                Some(_) if !self.package_platforms => Platforms::Driver,
-                _ => Platforms::with_packages(self.package_platforms),
-            },
+            platforms: platforms(self.driver.as_deref(), self.package_platforms),
             files: &self.files,
             driver: self.driver.as_deref(),
         }
@@ -334,8 +331,7 @@ impl RunArgs {
     pub fn env(&self) -> Vec<(String, String)> {
         let usual = [
             self.tty.then_some("TERM"),
-            // Without it, Mesa looks for a display first.
-            self.driver.is_some().then_some("EGL_PLATFORM=surfaceless"),
+            self.driver.is_some().then_some(NO_DISPLAY),
         ];
         let usual = usual.into_iter().flatten().map(environment::variable);
         let usual: Vec<_> = usual.flatten().collect();
@@ -440,6 +436,10 @@ pub struct ImageArgs {
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
     pub files: Vec<Copied>,
+    /// Draw by Debian's Mesa and this driver of a GPU, as `gil run` takes it: the board
+    /// has a render node of this driver, or programs find no GPU.
+    #[arg(long, value_name = "NAME", value_parser = driver)]
+    pub driver: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -468,17 +468,24 @@ impl ImageArgs {
         Wanted {
             program: &self.command[0],
             packages: &self.packages,
-            platforms: Platforms::with_packages(self.package_platforms),
+            platforms: platforms(self.driver.as_deref(), self.package_platforms),
             files: &self.files,
-            driver: None,
+            driver: self.driver.as_deref(),
         }
+    }
+
+    /// The variables that are added to the program's environment.
+    fn env(&self) -> Vec<(String, String)> {
+        let usual = self.driver.iter().map(|_| NO_DISPLAY);
+        let usual: Vec<_> = usual.flat_map(environment::variable).collect();
+        environment::join(usual.iter().chain(&self.env))
     }
 
     /// The program's start. Nothing of this machine is reached from there.
     pub fn start(&self) -> Start<'_> {
         Start {
             arguments: &self.command[1..],
-            env: environment::join(&self.env),
+            env: self.env(),
             cwd: &self.workdir,
             has_stdin: false,
             input: None,
@@ -630,6 +637,18 @@ fn is_package(text: &str) -> bool {
     let (name, arch) = package.split_once(':').unwrap_or((package, "x"));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && !name.ends_with('-');
     is_name && consists(name, "+-.") && consists(arch, "-") && consists(version, ".+:~-")
+}
+
+/// A program's environment beside a driver of the kernel: Mesa looks for a display first,
+/// without it.
+const NO_DISPLAY: &str = "EGL_PLATFORM=surfaceless";
+
+/// Where a guest with such a driver, or none, has OpenCL's platforms from, and EGL.
+fn platforms(driver: Option<&str>, with_packages: bool) -> Platforms {
+    match driver {
+        Some(_) if !with_packages => Platforms::Driver,
+        _ => Platforms::with_packages(with_packages),
+    }
 }
 
 fn driver(name: &str) -> Result<String, TableError> {

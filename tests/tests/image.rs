@@ -39,3 +39,23 @@ fn an_image_has_the_program_its_libraries_and_the_kernel_as_elf() {
         assert!(initrd.windows(part.len()).any(|at| at == part), "{name}");
     }
 }
+
+/// Mesa draws by the driver, whose module is told its name.
+#[test]
+fn an_image_has_the_driver_of_a_gpu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let made = Command::new(binary("gil"))
+        .args(["image", "--quiet", "--driver", "lima"])
+        .arg(folder.path())
+        .arg("true")
+        .output()
+        .expect("gil starts");
+    assert!(made.status.success(), "{made:?}");
+    let initrd = fs::read(folder.path().join("initrd")).expect("the initramfs");
+    for part in ["gil_mirror.ko", "lima_dri.so", "EGL_PLATFORM", "surfaceless"] {
+        let is_there = initrd.windows(part.len()).any(|at| at == part.as_bytes());
+        assert!(is_there, "{part}");
+    }
+    let absent = b"libEGL_gil.so.0";
+    assert!(!initrd.windows(absent.len()).any(|at| at == absent));
+}
