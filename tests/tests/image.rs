@@ -51,11 +51,14 @@ fn an_image_has_the_driver_of_a_gpu() {
         .output()
         .expect("gil starts");
     assert!(made.status.success(), "{made:?}");
-    let initrd = fs::read(folder.path().join("initrd")).expect("the initramfs");
-    for part in ["gil_mirror.ko", "lima_dri.so", "EGL_PLATFORM", "surfaceless"] {
-        let is_there = initrd.windows(part.len()).any(|at| at == part.as_bytes());
-        assert!(is_there, "{part}");
+    // It is large.
+    let has = |part: &str| {
+        let mut grep = Command::new("grep");
+        let grep = grep.args(["-qaF", part]).arg(folder.path().join("initrd"));
+        grep.status().expect("grep starts").success()
+    };
+    for part in ["gil_mirror.ko", "lima_dri.so", "EGL_PLATFORM"] {
+        assert!(has(part), "{part}");
     }
-    let absent = b"libEGL_gil.so.0";
-    assert!(!initrd.windows(absent.len()).any(|at| at == absent));
+    assert!(!has("libEGL_gil.so.0"));
 }
