@@ -311,10 +311,7 @@ impl RunArgs {
         Wanted {
             program: self.program(),
             packages: &self.packages,
-            platforms: match self.gpu() {
-                Some(_) if !self.package_platforms => Platforms::Driver,
-                _ => Platforms::with_packages(self.package_platforms),
-            },
+            platforms: platforms(self.gpu().as_ref(), self.package_platforms),
             files: &self.files,
             gpu: self.gpu(),
         }
@@ -348,11 +345,7 @@ impl RunArgs {
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
         let is_blind = self.gpu().is_some() && !self.display.is_wanted();
-        let usual = [
-            self.tty.then_some("TERM"),
-            // Without it, Mesa looks for a display first.
-            is_blind.then_some("EGL_PLATFORM=surfaceless"),
-        ];
+        let usual = [self.tty.then_some("TERM"), is_blind.then_some(NO_DISPLAY)];
         let usual = usual.into_iter().flatten().map(environment::variable);
         let usual: Vec<_> = usual.flatten().collect();
         let all = usual.iter().chain(&self.env_files);
@@ -456,6 +449,10 @@ pub struct ImageArgs {
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
     pub files: Vec<Copied>,
+    /// Draw by Debian's Mesa and this driver of a GPU, as `gil run` takes it: the board
+    /// has a render node of this driver, or programs find no GPU.
+    #[arg(long, value_name = "NAME", value_parser = driver)]
+    pub driver: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -484,17 +481,29 @@ impl ImageArgs {
         Wanted {
             program: &self.command[0],
             packages: &self.packages,
-            platforms: Platforms::with_packages(self.package_platforms),
+            platforms: platforms(self.gpu().as_ref(), self.package_platforms),
             files: &self.files,
-            gpu: None,
+            gpu: self.gpu(),
         }
+    }
+
+    /// The GPU that Mesa draws on; none: gil's libraries draw.
+    fn gpu(&self) -> Option<Gpu> {
+        self.driver.clone().map(Gpu::Board)
+    }
+
+    /// The variables that are added to the program's environment.
+    fn env(&self) -> Vec<(String, String)> {
+        let usual = self.driver.iter().map(|_| NO_DISPLAY);
+        let usual: Vec<_> = usual.flat_map(environment::variable).collect();
+        environment::join(usual.iter().chain(&self.env))
     }
 
     /// The program's start. Nothing of this machine is reached from there.
     pub fn start(&self) -> Start<'_> {
         Start {
             arguments: &self.command[1..],
-            env: environment::join(&self.env),
+            env: self.env(),
             cwd: &self.workdir,
             has_stdin: false,
             input: None,
@@ -646,6 +655,18 @@ fn is_package(text: &str) -> bool {
     let (name, arch) = package.split_once(':').unwrap_or((package, "x"));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && !name.ends_with('-');
     is_name && consists(name, "+-.") && consists(arch, "-") && consists(version, ".+:~-")
+}
+
+/// A program's environment beside a driver of the kernel: Mesa looks for a display first,
+/// without it.
+const NO_DISPLAY: &str = "EGL_PLATFORM=surfaceless";
+
+/// Where a guest with such a GPU, or none, has OpenCL's platforms from, and EGL.
+fn platforms(gpu: Option<&Gpu>, with_packages: bool) -> Platforms {
+    match gpu {
+        Some(_) if !with_packages => Platforms::Driver,
+        _ => Platforms::with_packages(with_packages),
+    }
 }
 
 fn driver(name: &str) -> Result<String, TableError> {

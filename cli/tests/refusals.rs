@@ -489,6 +489,10 @@ fn options_of_another_simulator_are_named() {
             &["--detect symbol", "full system"],
         ),
         (
+            &["--mode", "se", "--driver", "lima"],
+            &["--driver", "full system", "has no kernel"],
+        ),
+        (
             &["--cpu", "cortex-a57"],
             &["cortex-a57", "atomic, timing, minor or o3"],
         ),

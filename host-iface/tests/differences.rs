@@ -86,7 +86,7 @@ fn only_differences_go_to_the_board(callbacks: bool) {
     let mut guest = Guest::with(config_of(&board), callbacks);
     let mut bytes = [b'a'; LEN];
     guest.write(DATA, &bytes);
-    let mut send = |guest: &mut Guest, count: usize| {
+    let send = |guest: &mut Guest, count: usize| {
         let mut calls = vec![changed(7); count];
         calls.push(query());
         assert_eq!(guest.submit(&calls, &vec![REGION; count]).status, OK);

@@ -5,6 +5,9 @@
  *
  *     panfrost_jobs MICROSECONDS   what each job takes
  *     panfrost_jobs never          jobs do not end
+ *     panfrost_jobs beside MICROSECONDS SLOWED
+ *                                  what a job takes, and what one takes beside it, on
+ *                                  another processor
  *
  * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
@@ -44,7 +47,7 @@ struct buffer {
 };
 
 static int node;
-static uint64_t takes;
+static uint64_t takes, slowed;
 
 static int create(uint32_t size, uint32_t flags, struct buffer *buffer)
 {
@@ -179,6 +182,25 @@ static void ends_are_those_of_the_script(void)
 	CHECK(!submit(buffer.address, &buffer.handle, second, PANFROST_JD_REQ_FS));
 	CHECK(!sync_wait(second, INT64_MAX));
 	was_in_time("other processor", second, before + 2 * takes, after + 2 * takes);
+}
+
+static void a_job_beside_another_is_slowed(void)
+{
+	struct buffer one = jobs_buffer(), other = jobs_buffer();
+	uint32_t first = sync_new(), second = sync_new();
+	uint64_t before, between, after;
+
+	put_job(&one, 0, NULL_JOB, 0, 1);
+	put_job(&other, 0, NULL_JOB, 0, 1);
+	before = now_ns();
+	CHECK(!submit(one.address, &one.handle, first, 0));
+	between = now_ns();
+	CHECK(!submit(other.address, &other.handle, second, PANFROST_JD_REQ_FS));
+	after = now_ns();
+	CHECK(!sync_wait(first, INT64_MAX));
+	CHECK(!sync_wait(second, INT64_MAX));
+	was_in_time("first", first, before + takes, between + takes);
+	was_in_time("beside it", second, between + slowed, after + slowed);
 }
 
 static int opened(void)
@@ -344,8 +366,14 @@ static void jobs_that_do_not_end_are_given_up(void)
 int main(int argc, char **argv)
 {
 	node = opened();
-	if (node < 0 || argc != 2)
+	if (node < 0 || argc < 2)
 		return 2;
+	if (argc == 4) {
+		takes = strtoull(argv[2], NULL, 10) * US;
+		slowed = strtoull(argv[3], NULL, 10) * US;
+		run_test("a job beside another is slowed", a_job_beside_another_is_slowed);
+		return failures != 0;
+	}
 	if (!strcmp(argv[1], "never")) {
 		run_test("jobs that do not end are given up", jobs_that_do_not_end_are_given_up);
 		return failures != 0;

@@ -39,3 +39,26 @@ fn an_image_has_the_program_its_libraries_and_the_kernel_as_elf() {
         assert!(initrd.windows(part.len()).any(|at| at == part), "{name}");
     }
 }
+
+/// Mesa draws by the driver, whose module is told its name.
+#[test]
+fn an_image_has_the_driver_of_a_gpu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let made = Command::new(binary("gil"))
+        .args(["image", "--quiet", "--driver", "lima"])
+        .arg(folder.path())
+        .arg("true")
+        .output()
+        .expect("gil starts");
+    assert!(made.status.success(), "{made:?}");
+    // It is large.
+    let has = |part: &str| {
+        let mut grep = Command::new("grep");
+        let grep = grep.args(["-qaF", part]).arg(folder.path().join("initrd"));
+        grep.status().expect("grep starts").success()
+    };
+    for part in ["gil_mirror.ko", "lima_dri.so", "EGL_PLATFORM"] {
+        assert!(has(part), "{part}");
+    }
+    assert!(!has("libEGL_gil.so.0"));
+}

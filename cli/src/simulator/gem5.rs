@@ -310,6 +310,10 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
         let mend = "leave it out with --mode se";
         return refused("--detect symbol", "a full system", mend);
     }
+    if args.driver.is_some() && mode == Mode::Se {
+        let mend = "leave out --mode se: system-call emulation has no kernel";
+        return refused("--driver", "a full system", mend);
+    }
     if args.has_shares() && mode == Mode::Se {
         let mend = "leave them out with --mode se";
         return refused("--share and --out", "a full system", mend);
