@@ -10,6 +10,7 @@ use gil_wire::driver::{CHANGED, IOCTLS, Waited};
 use gil_wire::envelope::{Class, Envelope, Order};
 use gil_wire::generated::virtio_gpu::API;
 use gil_wire::{api, differences};
+use std::ops::Range;
 use support::board::{Act, FakeBoard, Got};
 use support::guest::{DATA, Guest, IN, OUT, call, config};
 
@@ -75,9 +76,9 @@ fn job(event: u64) -> Envelope<'static> {
     }
 }
 
-fn encoded(now: &[u8], ranges: &[std::ops::Range<usize>]) -> Vec<u8> {
+fn encoded(now: &[u8], range: Range<usize>) -> Vec<u8> {
     let mut out = Vec::new();
-    differences::encode(now, ranges, &mut out);
+    differences::encode(now, &[range], &mut out);
     out
 }
 
@@ -100,10 +101,7 @@ fn only_differences_go_to_the_board(callbacks: bool) {
     bytes[130] = b'b';
     guest.write(DATA, &bytes);
     // Of two in one submission, the second has nothing new.
-    assert_eq!(
-        send(&mut guest, 2),
-        [encoded(&bytes, &[128..192]), Vec::new()]
-    );
+    assert_eq!(send(&mut guest, 2), [encoded(&bytes, 128..192), Vec::new()]);
     assert_eq!(send(&mut guest, 1), [Vec::<u8>::new()]);
 }
 
@@ -135,7 +133,7 @@ fn brings(out: Vec<u8>) -> Act {
 #[test]
 fn one_round_trip_brings_the_ends_of_jobs_and_the_differences() {
     let now = [b'j'; LEN];
-    let board = board(brings(encoded(&now, &[64..128])));
+    let board = board(brings(encoded(&now, 64..128)));
     let mut guest = Guest::with(config_of(&board), false);
     guest.write(DATA, &[b'a'; LEN]);
     let calls = [changed(7), job(1), job(2), wait(7, 3, &[1, 2])];
@@ -156,7 +154,7 @@ fn one_round_trip_brings_the_ends_of_jobs_and_the_differences() {
 
 #[test]
 fn what_are_no_differences_loses_the_board() {
-    for out in [vec![1; 5], encoded(&[1; 2 * LEN], &[LEN..LEN + 1])] {
+    for out in [vec![1; 5], encoded(&[1; 2 * LEN], LEN..LEN + 1)] {
         let board = board(brings(out));
         let mut guest = Guest::with(config_of(&board), false);
         let seen = guest.submit(

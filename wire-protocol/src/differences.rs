@@ -38,7 +38,7 @@ pub enum DifferencesError {
 pub fn encode(now: &[u8], ranges: &[Range<usize>], out: &mut Vec<u8>) {
     out.clear();
     let bytes: usize = ranges.iter().map(|range| range.len() + HEAD).sum();
-    if bytes >= now.len() && bytes > 0 || now.len() > LONGEST && bytes > 0 {
+    if bytes > 0 && (bytes >= now.len() || now.len() > LONGEST) {
         out.extend_from_slice(now);
         return;
     }
@@ -96,7 +96,7 @@ mod tests {
         let now = [7; 40];
         encode(&now, &[2..3, 9..11], &mut out);
         assert_eq!(out, b"\x02\0\0\0\x01\0\0\0\x07\x09\0\0\0\x02\0\0\0\x07\x07");
-        encode(&now, &[0..33], &mut out);
+        encode(&now, &[0..16, 17..33], &mut out);
         assert_eq!(out, now, "that is shorter");
         encode(&now, &[], &mut out);
         assert!(out.is_empty());
