@@ -42,7 +42,7 @@ use gil_timing::{Engines, Event};
 use gil_transport::client::ClientError;
 use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::Op;
-use gil_wire::driver::is_of_a_driver;
+use gil_wire::api::is_of_a_driver;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::finish::Finish;

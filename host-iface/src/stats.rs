@@ -7,7 +7,8 @@ use crate::known::known;
 use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_timing::Contention;
 use gil_wire::Op;
-use gil_wire::driver::{CLOSE, Closed, is_of_a_driver};
+use gil_wire::api::is_of_a_driver;
+use gil_wire::driver::{CLOSE, Closed};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

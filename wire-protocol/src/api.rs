@@ -3,6 +3,7 @@
 use crate::Op;
 use crate::call::CallInfo;
 use crate::description::Hash;
+use crate::driver;
 use crate::generated::APIS;
 use crate::state::Effect;
 
@@ -73,6 +74,12 @@ pub fn info(op: Op) -> Option<&'static CallInfo> {
 /// Whether a call of this operation ends a frame.
 pub fn ends_frame(op: Op) -> bool {
     api(op.api()).is_some_and(|api| api.frames.contains(&op.entry()))
+}
+
+/// Whether this is a call of a kernel driver. Its regions with copies travel between host
+/// and board as differences.
+pub fn is_of_a_driver(op: Op) -> bool {
+    api(op.api()).is_some_and(|api| api.back_end == driver::BACK_END)
 }
 
 /// What a call leaves behind in its session, by its arguments and its result,

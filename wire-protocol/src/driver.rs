@@ -18,7 +18,6 @@
 //! side has.
 
 use crate::Op;
-use crate::api::api;
 use crate::state::Effect;
 
 /// The module of a board that serves all of them.
@@ -39,12 +38,6 @@ pub const IOCTLS: u16 = 16;
 pub const IN_REGION: u32 = 1 << 31;
 /// Most bytes of an ioctl's argument: its number says the size in 14 bits.
 pub const ARGUMENT_MAX: usize = (1 << 14) - 1;
-
-/// Whether this is a call of a kernel driver. Its regions with copies travel between host
-/// and board as differences.
-pub fn is_of_a_driver(op: Op) -> bool {
-    api(op.api()).is_some_and(|api| api.back_end == BACK_END)
-}
 
 /// What a call leaves behind for a checkpoint: nothing. A driver's memory and its jobs
 /// cannot be kept.

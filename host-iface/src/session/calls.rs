@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use crate::submission::{Region, Submission};
-use gil_wire::driver::is_of_a_driver;
+use gil_wire::api::is_of_a_driver;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::message::{self, RegionDesc};
 

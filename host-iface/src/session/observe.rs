@@ -8,7 +8,7 @@ use crate::mailbox::Answer;
 use crate::submission::Submission;
 use gil_timing::{Event, QueueEnd};
 use gil_uapi::{Status, WaitKind};
-use gil_wire::driver::is_of_a_driver;
+use gil_wire::api::is_of_a_driver;
 use gil_wire::envelope::{self, Class, Envelope, Observation};
 
 impl Session {
