@@ -154,6 +154,7 @@ struct gil_mirror_batch {
 	struct gil_chain chain;
 	u32 len; /* of the request */
 	u32 region_count;
+	u64 region_bytes;
 	struct list_head kept; /* struct gil_mirror_kept: until the doorbell is answered */
 };
 
@@ -176,6 +177,9 @@ struct gil_mirror {
 	struct list_head retired; /* events that nobody will ask for any more */
 	struct list_head answers; /* struct gil_mirror_answer: queries that were answered */
 	unsigned int answer_count;
+
+	struct mutex buffers_lock;
+	struct list_head buffers; /* all, struct gil_mirror_buffer */
 };
 
 struct gil_mirror_file {
@@ -204,6 +208,8 @@ struct gil_mirror_buffer {
 	bool heap; /* programs cannot map it */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
+	struct mutex fetching; /* held while it is looked at */
+	struct list_head node; /* of the node's buffers */
 };
 
 static inline struct gil_mirror_buffer *
@@ -289,8 +295,11 @@ void gil_mirror_batch_flush(struct gil_mirror *mirror);
 /* mirror_fetch.c */
 int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 		     struct gil_mirror_buffer *buffer);
+int gil_mirror_fetch_changed(struct gil_mirror *mirror, u32 file,
+			     struct gil_mirror_buffer *buffer);
 void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 			     struct gil_mirror_buffer *buffer);
+void gil_mirror_fetch_all(struct gil_mirror *mirror);
 
 int gil_mirror_locate(struct gil_mirror *mirror,
 		      const struct gil_mirror_ioctl *ioctl, u32 file,

@@ -79,6 +79,29 @@ static u32 gil_mirror_region_count(const struct gil_mirror_call *call)
 	return count;
 }
 
+static u64 gil_mirror_region_bytes(const struct gil_mirror_call *call)
+{
+	const struct gil_mirror_kept *kept;
+	u64 bytes = call->buffer ? call->buffer->base.base.size : 0;
+
+	list_for_each_entry(kept, &call->kept, node)
+		bytes += kept->memory ? kept->len : 0;
+	return bytes;
+}
+
+/* Whether the call's regions go with those that are collected. One buffer may be named
+ * often, and the host takes no more bytes at once than the guest has memory. */
+static bool gil_mirror_regions_fit(const struct gil_mirror_batch *batch,
+				   const struct gil_mirror_call *call)
+{
+	u64 most = (u64)totalram_pages() << (PAGE_SHIFT - 1);
+
+	return batch->region_count + gil_mirror_region_count(call) <=
+		       GIL_REGIONS_MAX &&
+	       (!batch->region_bytes ||
+		batch->region_bytes + gil_mirror_region_bytes(call) <= most);
+}
+
 /* Bytes that the envelope takes at most. */
 static u32 gil_mirror_envelope_max(const struct gil_mirror_call *call)
 {
@@ -146,6 +169,7 @@ static struct gil_mbox_region *gil_mirror_region(struct gil_mirror_batch *batch,
 	region->dir = dir;
 	region->reserved = 0;
 	batch->region_count++;
+	batch->region_bytes += len;
 	return region;
 }
 
@@ -206,6 +230,7 @@ static int gil_mirror_begin(struct gil_mirror *mirror)
 	gil_chain_init(&batch->chain, batch->block);
 	batch->len = 0;
 	batch->region_count = 0;
+	batch->region_bytes = 0;
 	return 0;
 }
 
@@ -221,6 +246,7 @@ static void gil_mirror_end(struct gil_mirror *mirror, struct list_head *kept)
 	}
 	batch->len = 0;
 	batch->region_count = 0;
+	batch->region_bytes = 0;
 	list_splice_tail_init(&batch->kept, kept);
 }
 
@@ -278,7 +304,7 @@ static int gil_mirror_room(struct gil_mirror *mirror,
 	if (len > GIL_REQUEST_MAX || regions > GIL_REGIONS_MAX)
 		return -EINVAL;
 	if (batch->block && (batch->len + len > GIL_REQUEST_MAX ||
-			     batch->region_count + regions > GIL_REGIONS_MAX)) {
+			     !gil_mirror_regions_fit(batch, call))) {
 		err = gil_mirror_ring(mirror);
 		gil_mirror_end(mirror, kept);
 		if (err)

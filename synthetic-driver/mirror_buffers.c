@@ -29,8 +29,12 @@ static void gil_mirror_buffer_forget(struct gil_mirror *mirror,
 static void gil_mirror_gem_free(struct drm_gem_object *object)
 {
 	struct gil_mirror_buffer *buffer = gil_mirror_buffer_of(object);
+	struct gil_mirror *mirror = gil_mirror_of(object->dev);
 
-	gil_mirror_buffer_forget(gil_mirror_of(object->dev), buffer);
+	mutex_lock(&mirror->buffers_lock);
+	list_del(&buffer->node);
+	mutex_unlock(&mirror->buffers_lock);
+	gil_mirror_buffer_forget(mirror, buffer);
 	drm_gem_shmem_free(&buffer->base);
 }
 
@@ -81,6 +85,8 @@ struct drm_gem_object *gil_mirror_gem_create(struct drm_device *drm,
 	if (!buffer)
 		return ERR_PTR(-ENOMEM);
 	buffer->base.base.funcs = &gil_mirror_gem_funcs;
+	mutex_init(&buffer->fetching);
+	INIT_LIST_HEAD(&buffer->node);
 	return &buffer->base.base;
 }
 
@@ -99,6 +105,9 @@ struct gil_mirror_buffer *gil_mirror_buffer_create(struct gil_mirror *mirror,
 	if (IS_ERR(object))
 		return ERR_CAST(object);
 	buffer = gil_mirror_buffer_of(&object->base);
+	mutex_lock(&mirror->buffers_lock);
+	list_add_tail(&buffer->node, &mirror->buffers);
+	mutex_unlock(&mirror->buffers_lock);
 	/* They stay as long as the buffer: drm_gem_shmem_free() lets go of them. */
 	err = PTR_ERR_OR_ZERO(drm_gem_shmem_get_pages_sgt(object));
 	if (err) {

@@ -147,6 +147,8 @@ static void gil_mirror_fence_work(struct work_struct *work)
 	struct gil_mirror_fence *fence =
 		container_of(work, struct gil_mirror_fence, work);
 
+	/* Who waits for it by a descriptor makes no call of the driver's then. */
+	gil_mirror_fetch_all(fence->mirror);
 	gil_mirror_fence_arm(&fence->base);
 	dma_fence_put(&fence->base);
 }

@@ -80,11 +80,7 @@ static u32 gil_buffer_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
 	return GIL_ARGUMENT_HEAD + size;
 }
 
-/*
- * Returns what the board's driver returned. Jobs that use the buffer have ended on the
- * board then; in simulated time their fences signal when they end.
- */
-int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
+static int gil_fetch(struct gil_mirror *mirror, u32 file,
 		     struct gil_mirror_buffer *buffer)
 {
 	const struct gil_mirror_ioctl *ioctl = gil_fetch_ioctl(mirror);
@@ -113,15 +109,75 @@ int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 	call.buffer = buffer;
 	call.buffer_dir = GIL_DIR_OUT;
 	err = gil_mirror_ask(mirror, &call, &reply);
-	if (err)
-		return err;
-	err = reply.result_len < sizeof(u32) ?
-		      -EPROTO :
-		      (s32)get_unaligned_le32(reply.result);
+	if (!err)
+		err = reply.result_len < sizeof(u32) ?
+			      -EPROTO :
+			      (s32)get_unaligned_le32(reply.result);
 	kfree(reply.memory);
 	if (err < 0)
 		WRITE_ONCE(buffer->changed, true);
 	return max_t(int, err, -MAX_ERRNO);
+}
+
+/*
+ * Returns what the board's driver returned. Jobs that use the buffer have ended on the
+ * board then; in simulated time their fences signal when they end.
+ */
+int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
+		     struct gil_mirror_buffer *buffer)
+{
+	int err;
+
+	mutex_lock(&buffer->fetching);
+	err = gil_fetch(mirror, file, buffer);
+	mutex_unlock(&buffer->fetching);
+	return err;
+}
+
+/* As that, if the board may have changed it. Nobody goes on while another fetches it. */
+int gil_mirror_fetch_changed(struct gil_mirror *mirror, u32 file,
+			     struct gil_mirror_buffer *buffer)
+{
+	int err = 0;
+
+	mutex_lock(&buffer->fetching);
+	if (READ_ONCE(buffer->changed))
+		err = gil_fetch(mirror, file, buffer);
+	mutex_unlock(&buffer->fetching);
+	return err;
+}
+
+/* A file that is open on the board: this one, or another if it was closed; 0: none. */
+static u32 gil_fetch_file(struct gil_mirror *mirror, u32 wanted)
+{
+	struct gil_mirror_file *own;
+	struct drm_file *file;
+	u32 number, found = 0;
+
+	mutex_lock(&mirror->drm.filelist_mutex);
+	list_for_each_entry(file, &mirror->drm.filelist, lhead) {
+		own = file->driver_priv;
+		number = READ_ONCE(own->number);
+		if (!found || number == wanted)
+			found = number;
+	}
+	mutex_unlock(&mirror->drm.filelist_mutex);
+	return found;
+}
+
+/* By any file's call: the one that used the buffer may be closed, also at this moment. */
+static void gil_fetch_by_any(struct gil_mirror *mirror,
+			     struct gil_mirror_buffer *buffer)
+{
+	u32 before = 0, file = READ_ONCE(buffer->used_in);
+
+	for (;;) {
+		file = gil_fetch_file(mirror, file);
+		if (!file || file == before ||
+		    gil_mirror_fetch_changed(mirror, file, buffer) != -EBADF)
+			return;
+		before = file;
+	}
 }
 
 /* A program maps a buffer whose jobs have ended: it may not wait any more. */
@@ -130,7 +186,63 @@ void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 {
 	if (READ_ONCE(buffer->changed) &&
 	    dma_resv_test_signaled(buffer->base.base.resv, DMA_RESV_USAGE_READ))
-		gil_mirror_fetch(mirror, READ_ONCE(buffer->used_in), buffer);
+		gil_fetch_by_any(mirror, buffer);
+}
+
+/* Whether jobs write what programs read. Where a call brings it, they wait for that. */
+static bool gil_fetch_is_of_jobs(const struct gil_mirror *mirror)
+{
+	unsigned int i;
+
+	for (i = 0; i < mirror->table->ioctl_count; i++)
+		if (mirror->table->ioctls[i].does == GIL_DOES_FROM_BOARD)
+			return false;
+	return true;
+}
+
+static bool gil_fetch_is_due(const struct gil_mirror *mirror,
+			     const struct gil_mirror_buffer *buffer)
+{
+	return READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed) &&
+	       buffer->session_number == READ_ONCE(mirror->session_number);
+}
+
+/* The buffers that programs have mapped and the board may have changed, referenced. */
+static struct gil_mirror_buffer **gil_fetch_due(struct gil_mirror *mirror,
+						unsigned int *count)
+{
+	struct gil_mirror_buffer *buffer, **due = NULL;
+	unsigned int all = 0;
+
+	*count = 0;
+	mutex_lock(&mirror->buffers_lock);
+	list_for_each_entry(buffer, &mirror->buffers, node)
+		all += gil_fetch_is_due(mirror, buffer);
+	if (all)
+		due = kvmalloc_array(all, sizeof(*due), GFP_KERNEL);
+	if (due)
+		list_for_each_entry(buffer, &mirror->buffers, node)
+			if (*count < all && gil_fetch_is_due(mirror, buffer) &&
+			    kref_get_unless_zero(&buffer->base.base.refcount))
+				due[(*count)++] = buffer;
+	mutex_unlock(&mirror->buffers_lock);
+	return due;
+}
+
+/* Who waits for a job by its fence may read any buffer then without a call. */
+void gil_mirror_fetch_all(struct gil_mirror *mirror)
+{
+	struct gil_mirror_buffer **due;
+	unsigned int i, count;
+
+	if (!gil_fetch_is_of_jobs(mirror))
+		return;
+	due = gil_fetch_due(mirror, &count);
+	for (i = 0; i < count; i++) {
+		gil_fetch_by_any(mirror, due[i]);
+		gil_mirror_buffer_put(due[i]);
+	}
+	kvfree(due);
 }
 
 /*

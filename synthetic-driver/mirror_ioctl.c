@@ -707,7 +707,8 @@ static int gil_run_fetch(struct gil_mirror_run *run,
 {
 	int err = gil_mirror_file_open(run->mirror, run->own);
 
-	return err ?: gil_mirror_fetch(run->mirror, run->own->number, buffer);
+	return err ?: gil_mirror_fetch_changed(run->mirror, run->own->number,
+					       buffer);
 }
 
 static int gil_run_wait(struct gil_mirror_run *run)
@@ -717,7 +718,7 @@ static int gil_run_wait(struct gil_mirror_run *run)
 
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
-	if (READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed))
+	if (READ_ONCE(buffer->mapped))
 		fetched = gil_run_fetch(run, buffer);
 	err = gil_run_wait_jobs(run, buffer) ?: fetched;
 	gil_mirror_buffer_put(buffer);
@@ -895,6 +896,18 @@ long gil_mirror_device_ioctl(struct file *filp, unsigned int cmd,
 	return gil_mirror_table_ioctl(filp, ioctl, cmd, (void __user *)arg);
 }
 
+/* Who waited for sync objects reads what their jobs wrote, and need not wait again. */
+static long gil_mirror_waited(struct file *filp, unsigned int cmd, long result)
+{
+	struct drm_file *file = filp->private_data;
+	unsigned int number = DRM_IOCTL_NR(cmd);
+
+	if (!result && (number == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_WAIT) ||
+			number == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT)))
+		gil_mirror_fetch_all(gil_mirror_of(file->minor->dev));
+	return result;
+}
+
 long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	unsigned int number = DRM_IOCTL_NR(cmd);
@@ -902,7 +915,8 @@ long gil_mirror_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	gil_mirror_count(filp);
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
 	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
-		return drm_ioctl(filp, cmd, arg);
+		return gil_mirror_waited(filp, cmd,
+					 drm_ioctl(filp, cmd, arg));
 	return gil_mirror_own_ioctl(filp, cmd, (void __user *)arg);
 }
 
@@ -916,7 +930,8 @@ long gil_mirror_compat_ioctl(struct file *filp, unsigned int cmd,
 	gil_mirror_count(filp);
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
 	    number < DRM_COMMAND_BASE || number >= DRM_COMMAND_END)
-		return drm_compat_ioctl(filp, cmd, arg);
+		return gil_mirror_waited(filp, cmd,
+					 drm_compat_ioctl(filp, cmd, arg));
 	return gil_mirror_own_ioctl(filp, cmd, compat_ptr(arg));
 }
 #endif

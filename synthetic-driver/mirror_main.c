@@ -266,6 +266,8 @@ static int __init gil_mirror_register(const struct gil_mirror_driver *table)
 	spin_lock_init(&mirror->retired_lock);
 	INIT_LIST_HEAD(&mirror->retired);
 	INIT_LIST_HEAD(&mirror->answers);
+	mutex_init(&mirror->buffers_lock);
+	INIT_LIST_HEAD(&mirror->buffers);
 	INIT_LIST_HEAD(&mirror->batch.kept);
 	if (outputs)
 		err = gil_outputs_init(mirror);

@@ -9,6 +9,7 @@ use gil_wire::Op;
 use gil_wire::driver::{CHANGED, IOCTLS, Waited};
 use gil_wire::envelope::{Class, Envelope, Order};
 use gil_wire::generated::virtio_gpu::API;
+use gil_wire::message::CallStatus;
 use gil_wire::{api, differences};
 use std::ops::Range;
 use support::board::{Act, FakeBoard, Got};
@@ -164,4 +165,98 @@ fn what_are_no_differences_loses_the_board() {
         assert_eq!(seen.status, Status::Lost as u32);
         assert_eq!(guest.read(DATA, LEN), [0; LEN]);
     }
+}
+
+/// Numbers that look random, the same at each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+
+    fn bytes(&mut self) -> Vec<u8> {
+        let len = [0, 1, 4, 8, 12, 72, LEN, LEN + 1][self.below(8) as usize];
+        let mut bytes: Vec<u8> = (0..len).map(|_| self.below(256) as u8).collect();
+        if len >= 12 && self.below(2) == 0 {
+            let place = [self.below(300) as u32, len as u32 - 8];
+            bytes[..4].copy_from_slice(&place[0].to_le_bytes());
+            bytes[4..8].copy_from_slice(&place[1].to_le_bytes());
+        }
+        bytes
+    }
+
+    /// An answer that may have nothing to do with its call.
+    fn act(&mut self) -> Act {
+        let status = [CallStatus::Ran, CallStatus::Refused][self.below(16) as usize / 15];
+        let result = match self.below(3) {
+            0 => self.bytes(),
+            _ => Waited {
+                result: 0,
+                compare_ns: u64::MAX,
+            }
+            .encode(),
+        };
+        let out = (0..self.below(3)).map(|_| self.bytes()).collect();
+        let reports = (0..self.below(4)).map(|_| (self.below(6), self.below(1000), vec![]));
+        let reports = reports.collect();
+        Act {
+            status,
+            result,
+            out,
+            reports,
+            cpu_ns: self.below(1000),
+            refuses: (self.below(10) == 0).then_some(-22),
+            ..Act::default()
+        }
+    }
+
+    /// A call that no driver's mirror makes.
+    fn envelope(&mut self) -> Envelope<'static> {
+        let entry = [CHANGED, IOCTLS + 2, IOCTLS + 3, IOCTLS + 8, 1, 5][self.below(6) as usize];
+        let (event, mirror) = (1 + self.below(5), self.below(3));
+        let all = [
+            job(event),
+            wait(mirror, event, &[]),
+            changed(mirror),
+            query(),
+        ];
+        let mut envelope = all[self.below(4) as usize].clone();
+        envelope.op = Op::new(API, entry);
+        envelope.mirror = (self.below(3) > 0).then_some(mirror);
+        envelope.regions = self.below(3) as u32;
+        let waits: Vec<u64> = (0..self.below(3)).map(|_| self.below(6)).collect();
+        envelope.waits = waits.into();
+        envelope.blocking = self.below(2) == 0;
+        envelope
+    }
+}
+
+/// Whatever a guest's kernel asks, and whatever a board answers, the host goes on: another
+/// session of the guest's has a board then.
+#[test]
+fn whatever_both_say_the_host_goes_on() {
+    let mut seen = [0; 8];
+    for seed in 0..600 {
+        let mut numbers = Numbers(seed * 77 + 1);
+        let mut acts = Numbers(seed * 99 + 5);
+        let board = FakeBoard::new(move |_| acts.act());
+        board.objects.lock().unwrap().apis = Some(api::described(&[API]));
+        let mut guest = Guest::with(config_of(&board), seed % 2 == 0);
+        for _ in 0..4 {
+            let count = 1 + numbers.below(4);
+            let calls: Vec<_> = (0..count).map(|_| numbers.envelope()).collect();
+            let regions: u64 = calls.iter().map(|call| u64::from(call.regions)).sum();
+            let regions: Vec<_> = (0..regions)
+                .map(|_| {
+                    let len = [LEN as u64, 64, 4096][numbers.below(3) as usize];
+                    (DATA, len, [IN, OUT, IN | OUT][numbers.below(3) as usize])
+                })
+                .collect();
+            let status = guest.submit(&calls, &regions).status;
+            seen[status.min(7) as usize] += 1;
+        }
+    }
+    assert!(seen[OK as usize] > 100, "{seen:?}");
 }

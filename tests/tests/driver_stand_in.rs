@@ -154,6 +154,7 @@ fn failure(log: &str) -> &str {
 }
 
 const PANFROST_JOBS: &str = "tests/guest/panfrost_jobs.c";
+const PANFROST_DATA: &str = "tests/guest/panfrost_data.c";
 const SAMPLE_GPU_JOBS: &str = "tests/guest/sample_gpu_jobs.c";
 const LIMA_JOBS: &str = "tests/guest/lima_jobs.c";
 
@@ -163,6 +164,11 @@ both_widths! {
         let log = says(width, ("panfrost", PANFROST_JOBS, &["3000"]), times);
         let wanted = "no value's place at GPU address 0x1000";
         assert!(failure(&log).ends_with(wanted), "{log}");
+    }
+
+    fn what_panfrosts_jobs_write_is_there_however_it_is_waited_for(width: Width) {
+        let times = ("slot0=300000;slot1=300000", 30_000);
+        says(width, ("panfrost", PANFROST_DATA, &[]), times);
     }
 
     fn limas_jobs_end_when_the_script_says_and_refusals_have_their_errno(width: Width) {
