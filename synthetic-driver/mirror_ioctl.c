@@ -448,14 +448,17 @@ static bool gil_run_waits_for(const struct gil_mirror_run *run,
 	return false;
 }
 
-/* A job waits for those that use one of its buffers. */
+/* A job waits for those that write to one of its buffers, and if it writes there
+ * itself, for all that use it. */
 static int gil_run_wait_for_buffer(struct gil_mirror_run *run,
-				   struct gil_mirror_buffer *buffer)
+				   struct gil_mirror_buffer *buffer,
+				   bool written)
 {
 	struct dma_fence **fences;
 	unsigned int i, count;
 	int err = dma_resv_get_fences(buffer->base.base.resv,
-				      DMA_RESV_USAGE_READ, &count, &fences);
+				      dma_resv_usage_rw(written), &count,
+				      &fences);
 
 	if (err)
 		return err;
@@ -479,7 +482,9 @@ static int gil_run_wait_for_buffers(struct gil_mirror_run *run)
 	if (!gil_mirror_field(run->args.ioctl, GIL_ROLE_PROCESSOR))
 		return 0;
 	for (i = 0; i < run->args.buffer_count && !err; i++)
-		err = gil_run_wait_for_buffer(run, run->args.buffers[i]);
+		err = gil_run_wait_for_buffer(run, run->args.buffers[i],
+					      gil_mirror_written(&run->args,
+								 i));
 	return err;
 }
 

@@ -247,7 +247,8 @@ pub struct RunArgs {
     /// Bytes shown of each part of a program's memory that such a call points to.
     #[arg(long, value_name = "BYTES", default_value_t = BYTES, requires = "watch_driver")]
     pub watch_bytes: usize,
-    /// Lines at most for each watched function; calls beyond are counted.
+    /// Lines at most for each watched function; calls beyond are counted. All ioctls of a
+    /// driver that --driver puts in place are one function.
     #[arg(long, value_name = "LINES", default_value_t = WATCH_LIMIT)]
     pub watch_limit: u64,
     /// When the durations of GPU operations are known: `async`, calls return at

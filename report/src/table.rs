@@ -69,7 +69,12 @@ fn mirrored(report: &Report) -> String {
         table.add_row([name.to_owned(), value, share]);
     };
     let none = String::new;
-    row("ioctls of the driver", it.ioctls.to_string(), none());
+    // Files of the device that are never closed have not said how many.
+    let ioctls = match it.ioctls {
+        0 => "-".to_owned(),
+        some => some.to_string(),
+    };
+    row("ioctls of the driver", ioctls, none());
     let trips = percent(it.round_trips, it.ioctls);
     row("  waited for the board", it.round_trips.to_string(), trips);
     row("buffers compared", bytes(it.compared_bytes), none());
@@ -393,6 +398,15 @@ mod tests {
             "   wall time for it      50.000 ms  5.0 %",
         ];
         assert_eq!(lines[begin..begin + 6], expected);
+        report.mirrored.ioctls = 0;
+        let text = table(&report, &SeenRun::default());
+        let line = |name| text.lines().find(|line| line.contains(name)).unwrap();
+        let words = |name| line(name).split_whitespace().collect::<Vec<_>>();
+        assert_eq!(words("ioctls"), ["ioctls", "of", "the", "driver", "-"]);
+        assert_eq!(
+            words("waited"),
+            ["waited", "for", "the", "board", "10", "-"]
+        );
     }
 
     #[test]

@@ -59,11 +59,19 @@ pub struct PointerAt {
     pub count: Elements,
     /// Where an element has numbers of buffers.
     pub buffers: Vec<Place>,
+    /// Where an element says by a flag that these are written.
+    flag: Option<(Place, u64)>,
     /// Most elements.
     max: u64,
 }
 
 impl PointerAt {
+    /// Whether a job may write to an element's buffers: always, if the driver does not say.
+    pub fn writes(&self, element: &[u8]) -> bool {
+        self.flag
+            .is_none_or(|(place, flag)| place.read(element) & flag != 0)
+    }
+
     /// Bytes of the memory; `None` if that is more than any driver takes.
     pub fn len(&self, argument: &[u8]) -> Option<usize> {
         let count = match self.count {
@@ -210,6 +218,10 @@ impl Table {
                 (structure.size, ELEMENTS_MAX, buffers_of(structure))
             }
         };
+        let flag = match &pointer.element {
+            Element::Struct(name) => self.structure(name).and_then(written_flag),
+            _ => None,
+        };
         let count = match &pointer.count {
             Count::Fixed(count) => Elements::Fixed(*count),
             Count::Field(name) => Elements::At(sibling(structure, base, name)?),
@@ -220,6 +232,7 @@ impl Table {
             element,
             count,
             buffers,
+            flag,
             max,
         })
     }
@@ -236,6 +249,23 @@ fn sibling(structure: &Struct, base: usize, name: &str) -> Option<Place> {
         }),
         Type::Struct(_) => None,
     }
+}
+
+/// The flag of an element of a list that says whether its buffers are written.
+fn written_flag(structure: &Struct) -> Option<(Place, u64)> {
+    structure.fields.iter().find_map(|(offset, field)| {
+        let Type::Numbers(scalar, _) = field.ty else {
+            return None;
+        };
+        let place = Place {
+            offset: *offset,
+            scalar,
+        };
+        match field.role {
+            Role::Writes(flag) => Some((place, flag)),
+            _ => None,
+        }
+    })
 }
 
 /// The numbers of buffers in an element of a list.
@@ -295,6 +325,8 @@ mod tests {
         let job = layout("lima", "GEM_SUBMIT");
         let bos = &job.pointers[0];
         assert_eq!((bos.element, &bos.buffers), (8, &vec![word(0)]));
+        let written = [1_u8, 2, 3].map(|flags| bos.writes(&[9, 0, 0, 0, flags, 0, 0, 0]));
+        assert_eq!(written, [false, true, true]);
         assert_eq!(job.processor, Some(word(4)));
         assert_eq!(job.sync_out.map(|it| it.offset), Some(36));
         let wait = layout("lima", "GEM_WAIT");

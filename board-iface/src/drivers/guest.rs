@@ -14,6 +14,7 @@ use gil_transport::memory::OutOfMemory;
 use gil_wire::driver::{Answer, Ioctl, Memory, Opened, Waited};
 use gil_wire::ending::Ending;
 use nix::errno::Errno;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -390,22 +391,26 @@ impl<'b> Guest<'b> {
     }
 }
 
-/// The numbers of the buffers that a call names, in order.
-fn named(known: &Known, call: &Raw<'_>) -> Vec<u32> {
+/// The numbers of the buffers that a call names, and whether it may write there.
+fn named(known: &Known, call: &Raw<'_>) -> BTreeMap<u32, bool> {
     let Layout {
         buffers, pointers, ..
     } = &known.layout;
-    let argument = buffers.iter().map(|place| place.read(call.argument()));
-    let mut all: Vec<_> = argument.collect();
+    let mut all = BTreeMap::new();
+    let mut add = |number: u64, writes: bool| {
+        *all.entry(number as u32).or_default() |= writes;
+    };
+    for place in buffers {
+        add(place.read(call.argument()), true);
+    }
     for (pointer, memory) in pointers.iter().zip(call.memory()) {
         for element in memory.chunks_exact(pointer.element) {
-            all.extend(pointer.buffers.iter().map(|place| place.read(element)));
+            for place in &pointer.buffers {
+                add(place.read(element), pointer.writes(element));
+            }
         }
     }
-    let mut numbers: Vec<_> = all.into_iter().map(|number| number as u32).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    all
 }
 
 /// The buffer that a call waits for.

@@ -46,9 +46,9 @@ pub struct Job {
     pub submitted_ns: u64,
     /// Its fence; without one it has ended.
     pub fence: Option<Rc<dyn Fence>>,
-    /// The numbers of the buffers that it uses, in order, if it waits for others that use
-    /// them, and for its processor.
-    pub buffers: Option<Vec<u32>>,
+    /// The numbers of the buffers that it uses, and whether it writes there, if it waits for
+    /// others that use them, and for its processor.
+    pub buffers: Option<BTreeMap<u32, bool>>,
     /// Of the jobs that it waits for: [`Jobs::add`] finds them.
     pub after: Vec<Rc<dyn Fence>>,
 }
@@ -58,7 +58,11 @@ impl Job {
         let (Some(mine), Some(theirs)) = (&self.buffers, &other.buffers) else {
             return false;
         };
-        mine.iter().any(|it| theirs.binary_search(it).is_ok())
+        // Two that only read are not in each other's way.
+        mine.iter().any(|(number, writes)| {
+            let other = theirs.get(number);
+            other.is_some_and(|others| *writes || *others)
+        })
     }
 
     /// When it begins, if it ends then and nothing of its own queue is in the way.
@@ -292,7 +296,7 @@ mod tests {
     /// One on a processor that executes one job at a time.
     fn on_processor(event: u64, submitted_ns: u64, end: u64, buffers: &[u32]) -> Job {
         Job {
-            buffers: Some(buffers.into()),
+            buffers: Some(buffers.iter().map(|number| (*number, true)).collect()),
             ..job(event, submitted_ns, Some(end), 0)
         }
     }
@@ -332,6 +336,20 @@ mod tests {
         assert_eq!(took(4), 170, "the first ended later: it did not wait");
         assert_eq!(took(5), 460, "nothing was in its way");
         assert_eq!(took(1), 300);
+    }
+
+    #[test]
+    fn jobs_that_read_the_same_are_not_in_each_others_way() {
+        let mut jobs = jobs();
+        let reads = |mut job: Job| {
+            job.buffers = Some(BTreeMap::from([(3, false)]));
+            job
+        };
+        jobs.add((7, 0), reads(on_processor(1, 100, 400, &[])));
+        jobs.add((7, 1), reads(on_processor(2, 110, 900, &[])));
+        jobs.add((7, 2), on_processor(3, 120, 950, &[3]));
+        assert_eq!(jobs.finish(2).unwrap().duration_ns, 790);
+        assert_eq!(jobs.finish(3).unwrap().duration_ns, 50, "it writes there");
     }
 
     #[test]

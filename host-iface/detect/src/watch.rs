@@ -381,17 +381,22 @@ impl Watches {
 
     /// What the functions of each driver's ioctls saw together, a line a driver.
     fn driver_calls(&self) -> Vec<String> {
-        let mut drivers: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut drivers: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for watch in &self.watches {
             if let Some(ioctls) = &watch.ioctls {
                 let calls = watch.calls.load(Relaxed);
-                *drivers.entry(ioctls.driver()).or_default() += calls;
+                let (all, left_out) = drivers.entry(ioctls.driver()).or_default();
+                *all += calls;
+                *left_out += calls.saturating_sub(self.limit);
             }
         }
-        let line = |(driver, calls)| match calls {
-            0 => format!("no call of the driver {driver} was seen: its module was not used"),
-            1 => format!("the driver {driver} was called once"),
-            _ => format!("the driver {driver} was called {calls} times"),
+        let line = |(driver, counts)| match counts {
+            (0, _) => format!("no call of the driver {driver} was seen: its module was not used"),
+            (1, 0) => format!("the driver {driver} was called once"),
+            (calls, 0) => format!("the driver {driver} was called {calls} times"),
+            (calls, left_out) => format!(
+                "the driver {driver} was called {calls} times, {left_out} of them not shown"
+            ),
         };
         drivers.into_iter().map(line).collect()
     }

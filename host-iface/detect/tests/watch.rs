@@ -177,6 +177,23 @@ fn a_kernels_function_is_shown_with_its_prototype() {
 }
 
 #[test]
+fn a_drivers_calls_are_counted_with_those_that_are_not_shown() {
+    let watches = watches(&["gil_mirror:gil_mirror_called#lima+1"], 2).unwrap();
+    let says = |wanted: &str| assert_eq!(watches.summary(), [wanted]);
+    let reach = || {
+        let at = (address(3), Point::Watched(0));
+        line(&watches, at, &Machine::default(), None).is_some()
+    };
+    says("no call of the driver lima was seen: its module was not used");
+    assert!(reach());
+    says("the driver lima was called once");
+    assert!(reach());
+    says("the driver lima was called 2 times");
+    assert!(!reach());
+    says("the driver lima was called 3 times, 1 of them not shown");
+}
+
+#[test]
 fn a_call_has_values() {
     let watches = watches(&["watched"], 1).unwrap();
     let mut machine = Machine::default();
