@@ -146,6 +146,7 @@ extern const struct gil_mirror_driver gil_mirror_drivers[];
 #define GIL_ENTRY_FREE 3
 #define GIL_ENTRY_CHANGED 4
 #define GIL_ENTRY_WAIT 5 /* for a job; answered by the host */
+#define GIL_ENTRY_FETCH 6
 #define GIL_ENTRY_IOCTL 16
 
 /* Calls that go to the host together. */
@@ -208,6 +209,8 @@ struct gil_mirror_buffer {
 	bool heap; /* programs cannot map it */
 	bool mapped; /* a program may have changed it */
 	bool changed; /* the board may have changed it, since the last look */
+	bool awaited; /* a program has waited for it */
+	u64 last_job; /* the event of the last one that may write there */
 	struct mutex fetching; /* held while it is looked at */
 	struct list_head node; /* of the node's buffers */
 };
@@ -260,8 +263,9 @@ struct gil_mirror_call {
 	u16 wait_count;
 	const void *args;
 	u32 args_len;
-	struct gil_mirror_buffer *buffer; /* a region that is all of it */
-	u32 buffer_dir;
+	struct gil_mirror_buffer *buffer; /* a region that is all of it, for the board */
+	struct gil_mirror_buffer **fetched; /* as many regions, from the board */
+	u16 fetched_count;
 	struct list_head kept; /* struct gil_mirror_kept: regions, in order */
 };
 
@@ -295,7 +299,7 @@ void gil_mirror_batch_flush(struct gil_mirror *mirror);
 /* mirror_fetch.c */
 int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 		     struct gil_mirror_buffer *buffer);
-int gil_mirror_fetch_changed(struct gil_mirror *mirror, u32 file,
+int gil_mirror_fetch_awaited(struct gil_mirror *mirror, u32 file,
 			     struct gil_mirror_buffer *buffer);
 void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 			     struct gil_mirror_buffer *buffer);

@@ -72,7 +72,7 @@ static u8 *gil_put_varint(u8 *to, u64 value)
 static u32 gil_mirror_region_count(const struct gil_mirror_call *call)
 {
 	const struct gil_mirror_kept *kept;
-	u32 count = call->buffer ? 1 : 0;
+	u32 count = (call->buffer ? 1 : 0) + call->fetched_count;
 
 	list_for_each_entry(kept, &call->kept, node)
 		count += kept->memory ? 1 : 0;
@@ -83,7 +83,10 @@ static u64 gil_mirror_region_bytes(const struct gil_mirror_call *call)
 {
 	const struct gil_mirror_kept *kept;
 	u64 bytes = call->buffer ? call->buffer->base.base.size : 0;
+	unsigned int i;
 
+	for (i = 0; i < call->fetched_count; i++)
+		bytes += call->fetched[i]->base.base.size;
 	list_for_each_entry(kept, &call->kept, node)
 		bytes += kept->memory ? kept->len : 0;
 	return bytes;
@@ -193,10 +196,19 @@ static int gil_mirror_memory_chain(struct gil_chain *chain, void *memory,
 	return err;
 }
 
+static int gil_mirror_buffer_region(struct gil_mirror_batch *batch,
+				    struct gil_mirror_buffer *buffer, u32 dir)
+{
+	if (!gil_mirror_region(batch, buffer->base.base.size, dir))
+		return -ENOMEM;
+	return gil_mirror_buffer_chain(buffer, &batch->chain);
+}
+
 static int gil_mirror_regions(struct gil_mirror_batch *batch,
 			      struct gil_mirror_call *call)
 {
 	struct gil_mirror_kept *kept;
+	unsigned int i;
 	int err = 0;
 
 	list_for_each_entry(kept, &call->kept, node) {
@@ -209,12 +221,12 @@ static int gil_mirror_regions(struct gil_mirror_batch *batch,
 		if (err)
 			return err;
 	}
-	if (!call->buffer)
-		return 0;
-	if (!gil_mirror_region(batch, call->buffer->base.base.size,
-			       call->buffer_dir))
-		return -ENOMEM;
-	return gil_mirror_buffer_chain(call->buffer, &batch->chain);
+	if (call->buffer)
+		err = gil_mirror_buffer_region(batch, call->buffer, GIL_DIR_IN);
+	for (i = 0; i < call->fetched_count && !err; i++)
+		err = gil_mirror_buffer_region(batch, call->fetched[i],
+					       GIL_DIR_OUT);
+	return err;
 }
 
 /* The caller holds the node's lock. */

@@ -174,6 +174,5 @@ int gil_mirror_buffer_changed(struct gil_mirror *mirror,
 	call.args = &number;
 	call.args_len = sizeof(number);
 	call.buffer = buffer;
-	call.buffer_dir = GIL_DIR_IN;
 	return gil_mirror_post(mirror, &call);
 }

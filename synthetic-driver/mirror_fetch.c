@@ -1,33 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The driver's own calls about a buffer that the module makes by itself.
- *
- * What the board changed in a buffer comes back with the end of the jobs that use it, in
- * one round trip: a marker behind them, whose call is the driver's wait.
+ * What the board changed in buffers comes back with the end of the jobs that use them, in
+ * one round trip: a marker behind those of one buffer. What is new of others comes with it.
  */
 #include <linux/dma-resv.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <asm/unaligned.h>
 
 #include "mirror.h"
 
 /* Jobs that one marker waits for. */
 #define GIL_FETCH_WAITS_MAX 32
+/* Buffers of one marker: FETCH_MOST of wire-protocol/src/driver.rs. */
+#define GIL_FETCH_MAX 16
 /* Nothing else is on this queue of a file's: its processors have the others. */
 #define GIL_FETCH_QUEUE (0xffull << 32)
-/* Before the argument: the file's number, and the argument's length. */
+/* Before an ioctl's argument: the file's number, and the argument's length. */
 #define GIL_ARGUMENT_HEAD 8
+/* Before a fetch's buffers: the file's number, and theirs; before the results: a time,
+ * and how many there are. */
+#define GIL_FETCH_HEAD 8
+#define GIL_FETCHED_HEAD 12
 
-static const struct gil_mirror_ioctl *
-gil_fetch_ioctl(const struct gil_mirror *mirror)
-{
-	unsigned int i;
+/* Which buffers come beside the one that is waited for. */
+enum gil_fetch_others {
+	GIL_FETCH_AWAITED, /* those that programs have waited for before */
+	GIL_FETCH_ALL,
+};
 
-	for (i = 0; i < mirror->table->ioctl_count; i++)
-		if (mirror->table->ioctls[i].does == GIL_DOES_WAIT)
-			return &mirror->table->ioctls[i];
-	return NULL;
-}
+/* A fetch: the first buffer is waited for. Each one's `fetching` is held. */
+struct gil_fetch {
+	struct gil_mirror_buffer *buffers[GIL_FETCH_MAX];
+	u16 count;
+	u64 bytes;
+	u8 args[GIL_FETCH_HEAD + GIL_FETCH_MAX * sizeof(u32)];
+};
 
 /* The events of the jobs that use the buffer and have not ended. */
 static int gil_fetch_events(struct gil_mirror *mirror,
@@ -65,58 +74,145 @@ static u64 gil_fetch_event(struct gil_mirror *mirror)
 	return event;
 }
 
-/* The argument that names the buffer; all else is the board's to set. */
-static u32 gil_buffer_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
-			      u32 file, const struct gil_mirror_buffer *buffer)
+static bool gil_fetch_is_due(const struct gil_mirror *mirror,
+			     const struct gil_mirror_buffer *buffer)
 {
-	const struct gil_mirror_field *field =
-		gil_mirror_field(ioctl, GIL_ROLE_BUFFER);
-	u32 size = ioctl->argument->size;
-
-	put_unaligned_le32(file, to);
-	put_unaligned_le32(size, to + sizeof(u32));
-	gil_mirror_set(to + GIL_ARGUMENT_HEAD, field->offset, field->size,
-		       buffer->number);
-	return GIL_ARGUMENT_HEAD + size;
+	return READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed) &&
+	       buffer->session_number == READ_ONCE(mirror->session_number);
 }
 
-static int gil_fetch(struct gil_mirror *mirror, u32 file,
-		     struct gil_mirror_buffer *buffer)
+static bool gil_fetch_takes(const struct gil_mirror *mirror, u32 file,
+			    const struct gil_fetch *fetch,
+			    const struct gil_mirror_buffer *buffer,
+			    enum gil_fetch_others others)
 {
-	const struct gil_mirror_ioctl *ioctl = gil_fetch_ioctl(mirror);
-	u8 args[GIL_ARGUMENT_HEAD + GIL_MIRROR_ARGUMENT_MAX] = {};
+	u64 most = (u64)totalram_pages() << (PAGE_SHIFT - 1);
+
+	return fetch->count < GIL_FETCH_MAX && buffer != fetch->buffers[0] &&
+	       gil_fetch_is_due(mirror, buffer) &&
+	       READ_ONCE(buffer->used_in) == file &&
+	       (others == GIL_FETCH_ALL || READ_ONCE(buffer->awaited)) &&
+	       fetch->bytes + buffer->base.base.size <= most;
+}
+
+static void gil_fetch_add(struct gil_fetch *fetch,
+			  struct gil_mirror_buffer *buffer)
+{
+	fetch->buffers[fetch->count++] = buffer;
+	fetch->bytes += buffer->base.base.size;
+}
+
+/* Others of the file's that may have something new; not those that somebody else fetches
+ * at this moment. */
+static void gil_fetch_add_others(struct gil_mirror *mirror, u32 file,
+				 struct gil_fetch *fetch,
+				 enum gil_fetch_others others)
+{
+	struct gil_mirror_buffer *buffer;
+
+	mutex_lock(&mirror->buffers_lock);
+	list_for_each_entry(buffer, &mirror->buffers, node) {
+		if (!gil_fetch_takes(mirror, file, fetch, buffer, others) ||
+		    !mutex_trylock(&buffer->fetching))
+			continue;
+		if (kref_get_unless_zero(&buffer->base.base.refcount))
+			gil_fetch_add(fetch, buffer);
+		else
+			mutex_unlock(&buffer->fetching);
+	}
+	mutex_unlock(&mirror->buffers_lock);
+}
+
+/* All but the first, which the caller has. */
+static void gil_fetch_drop_others(struct gil_fetch *fetch)
+{
+	while (fetch->count > 1) {
+		struct gil_mirror_buffer *buffer =
+			fetch->buffers[--fetch->count];
+
+		mutex_unlock(&buffer->fetching);
+		gil_mirror_buffer_put(buffer);
+	}
+}
+
+static u32 gil_fetch_arguments(struct gil_fetch *fetch, u32 file)
+{
+	u8 *to = fetch->args;
+	unsigned int i;
+
+	put_unaligned_le32(file, to);
+	put_unaligned_le32(fetch->count, to + sizeof(u32));
+	to += GIL_FETCH_HEAD;
+	for (i = 0; i < fetch->count; i++, to += sizeof(u32)) {
+		put_unaligned_le32(fetch->buffers[i]->number, to);
+		/* What changes from here on is for the next one. */
+		WRITE_ONCE(fetch->buffers[i]->changed, false);
+	}
+	return to - fetch->args;
+}
+
+/* What the driver's wait for the first buffer returned. Those that did not come still
+ * may have something new. */
+static int gil_fetch_results(struct gil_fetch *fetch, int err,
+			     const struct gil_mirror_reply *reply)
+{
+	u32 wanted = GIL_FETCHED_HEAD + fetch->count * sizeof(u32);
+	const u8 *results = reply->result + GIL_FETCHED_HEAD;
+	unsigned int i;
+	int result = 0;
+
+	if (!err && reply->result_len != wanted)
+		err = -EPROTO;
+	for (i = fetch->count; i-- > 0;) {
+		result = err ?: (s32)get_unaligned_le32(results +
+							i * sizeof(u32));
+		if (result < 0)
+			WRITE_ONCE(fetch->buffers[i]->changed, true);
+	}
+	return clamp(result, -MAX_ERRNO, 0);
+}
+
+static int gil_fetch_ask(struct gil_mirror *mirror, u32 file,
+			 struct gil_fetch *fetch)
+{
 	u64 waits[GIL_FETCH_WAITS_MAX];
 	struct gil_mirror_reply reply;
 	struct gil_mirror_call call;
 	u16 wait_count;
-	int err;
+	int err = gil_fetch_events(mirror, fetch->buffers[0], waits,
+				   &wait_count);
 
-	if (!ioctl || !gil_mirror_field(ioctl, GIL_ROLE_BUFFER))
-		return -EOPNOTSUPP;
-	err = gil_fetch_events(mirror, buffer, waits, &wait_count);
 	if (err)
 		return err;
-	WRITE_ONCE(buffer->changed, false);
-	gil_mirror_call_init(&call, ioctl->number + GIL_ENTRY_IOCTL,
-			     GIL_CLASS_ENQUEUE);
+	gil_mirror_call_init(&call, GIL_ENTRY_FETCH, GIL_CLASS_ENQUEUE);
 	call.marker = true;
 	call.queue = GIL_FETCH_QUEUE | file;
 	call.signals = gil_fetch_event(mirror);
 	call.waits = waits;
 	call.wait_count = wait_count;
-	call.args = args;
-	call.args_len = gil_buffer_argument(ioctl, args, file, buffer);
-	call.buffer = buffer;
-	call.buffer_dir = GIL_DIR_OUT;
+	call.args_len = gil_fetch_arguments(fetch, file);
+	call.args = fetch->args;
+	call.fetched = fetch->buffers;
+	call.fetched_count = fetch->count;
 	err = gil_mirror_ask(mirror, &call, &reply);
-	if (!err)
-		err = reply.result_len < sizeof(u32) ?
-			      -EPROTO :
-			      (s32)get_unaligned_le32(reply.result);
+	err = gil_fetch_results(fetch, err, &reply);
 	kfree(reply.memory);
-	if (err < 0)
-		WRITE_ONCE(buffer->changed, true);
-	return max_t(int, err, -MAX_ERRNO);
+	return err;
+}
+
+/* The caller holds the buffer's `fetching`. */
+static int gil_fetch(struct gil_mirror *mirror, u32 file,
+		     struct gil_mirror_buffer *buffer,
+		     enum gil_fetch_others others)
+{
+	struct gil_fetch fetch = {};
+	int err;
+
+	gil_fetch_add(&fetch, buffer);
+	gil_fetch_add_others(mirror, file, &fetch, others);
+	err = gil_fetch_ask(mirror, file, &fetch);
+	gil_fetch_drop_others(&fetch);
+	return err;
 }
 
 /*
@@ -129,22 +225,31 @@ int gil_mirror_fetch(struct gil_mirror *mirror, u32 file,
 	int err;
 
 	mutex_lock(&buffer->fetching);
-	err = gil_fetch(mirror, file, buffer);
+	err = gil_fetch(mirror, file, buffer, GIL_FETCH_AWAITED);
 	mutex_unlock(&buffer->fetching);
 	return err;
 }
 
 /* As that, if the board may have changed it. Nobody goes on while another fetches it. */
-int gil_mirror_fetch_changed(struct gil_mirror *mirror, u32 file,
-			     struct gil_mirror_buffer *buffer)
+static int gil_fetch_changed(struct gil_mirror *mirror, u32 file,
+			     struct gil_mirror_buffer *buffer,
+			     enum gil_fetch_others others)
 {
 	int err = 0;
 
 	mutex_lock(&buffer->fetching);
 	if (READ_ONCE(buffer->changed))
-		err = gil_fetch(mirror, file, buffer);
+		err = gil_fetch(mirror, file, buffer, others);
 	mutex_unlock(&buffer->fetching);
 	return err;
+}
+
+/* A program waits for the buffer, and will again: from then on it comes with others. */
+int gil_mirror_fetch_awaited(struct gil_mirror *mirror, u32 file,
+			     struct gil_mirror_buffer *buffer)
+{
+	WRITE_ONCE(buffer->awaited, true);
+	return gil_fetch_changed(mirror, file, buffer, GIL_FETCH_AWAITED);
 }
 
 /* A file that is open on the board: this one, or another if it was closed; 0: none. */
@@ -167,14 +272,15 @@ static u32 gil_fetch_file(struct gil_mirror *mirror, u32 wanted)
 
 /* By any file's call: the one that used the buffer may be closed, also at this moment. */
 static void gil_fetch_by_any(struct gil_mirror *mirror,
-			     struct gil_mirror_buffer *buffer)
+			     struct gil_mirror_buffer *buffer,
+			     enum gil_fetch_others others)
 {
 	u32 before = 0, file = READ_ONCE(buffer->used_in);
 
 	for (;;) {
 		file = gil_fetch_file(mirror, file);
 		if (!file || file == before ||
-		    gil_mirror_fetch_changed(mirror, file, buffer) != -EBADF)
+		    gil_fetch_changed(mirror, file, buffer, others) != -EBADF)
 			return;
 		before = file;
 	}
@@ -186,7 +292,7 @@ void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 {
 	if (READ_ONCE(buffer->changed) &&
 	    dma_resv_test_signaled(buffer->base.base.resv, DMA_RESV_USAGE_READ))
-		gil_fetch_by_any(mirror, buffer);
+		gil_fetch_by_any(mirror, buffer, GIL_FETCH_AWAITED);
 }
 
 /* Whether jobs write what programs read. Where a call brings it, they wait for that. */
@@ -198,13 +304,6 @@ static bool gil_fetch_is_of_jobs(const struct gil_mirror *mirror)
 		if (mirror->table->ioctls[i].does == GIL_DOES_FROM_BOARD)
 			return false;
 	return true;
-}
-
-static bool gil_fetch_is_due(const struct gil_mirror *mirror,
-			     const struct gil_mirror_buffer *buffer)
-{
-	return READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed) &&
-	       buffer->session_number == READ_ONCE(mirror->session_number);
 }
 
 /* The buffers that programs have mapped and the board may have changed, referenced. */
@@ -229,6 +328,14 @@ static struct gil_mirror_buffer **gil_fetch_due(struct gil_mirror *mirror,
 	return due;
 }
 
+static int gil_fetch_later(const void *left, const void *right)
+{
+	const struct gil_mirror_buffer *const *a = left, *const *b = right;
+	u64 mine = READ_ONCE((*a)->last_job), theirs = READ_ONCE((*b)->last_job);
+
+	return mine < theirs ? 1 : mine > theirs ? -1 : 0;
+}
+
 /* Who waits for a job by its fence may read any buffer then without a call. */
 void gil_mirror_fetch_all(struct gil_mirror *mirror)
 {
@@ -238,11 +345,28 @@ void gil_mirror_fetch_all(struct gil_mirror *mirror)
 	if (!gil_fetch_is_of_jobs(mirror))
 		return;
 	due = gil_fetch_due(mirror, &count);
+	/* When the last job has ended, the others have, and most buffers come at once. */
+	sort(due, count, sizeof(*due), gil_fetch_later, NULL);
 	for (i = 0; i < count; i++) {
-		gil_fetch_by_any(mirror, due[i]);
+		gil_fetch_by_any(mirror, due[i], GIL_FETCH_ALL);
 		gil_mirror_buffer_put(due[i]);
 	}
 	kvfree(due);
+}
+
+/* The argument that names the buffer; all else is the board's to set. */
+static u32 gil_buffer_argument(const struct gil_mirror_ioctl *ioctl, u8 *to,
+			      u32 file, const struct gil_mirror_buffer *buffer)
+{
+	const struct gil_mirror_field *field =
+		gil_mirror_field(ioctl, GIL_ROLE_BUFFER);
+	u32 size = ioctl->argument->size;
+
+	put_unaligned_le32(file, to);
+	put_unaligned_le32(size, to + sizeof(u32));
+	gil_mirror_set(to + GIL_ARGUMENT_HEAD, field->offset, field->size,
+		       buffer->number);
+	return GIL_ARGUMENT_HEAD + size;
 }
 
 /*

@@ -490,7 +490,7 @@ static int gil_run_wait_for_buffers(struct gil_mirror_run *run)
 
 /* A buffer is in use until the job ends, which may change it if it writes there. */
 static int gil_buffer_use(struct gil_mirror_buffer *buffer,
-			  struct dma_fence *fence, bool written)
+			  struct dma_fence *fence, u64 event, bool written)
 {
 	struct dma_resv *resv = buffer->base.base.resv;
 	int err = dma_resv_lock(resv, NULL);
@@ -503,8 +503,10 @@ static int gil_buffer_use(struct gil_mirror_buffer *buffer,
 				   written ? DMA_RESV_USAGE_WRITE :
 					     DMA_RESV_USAGE_READ);
 	dma_resv_unlock(resv);
-	if (!err && written)
+	if (!err && written) {
+		WRITE_ONCE(buffer->last_job, event);
 		WRITE_ONCE(buffer->changed, true);
+	}
 	return err;
 }
 
@@ -540,7 +542,7 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 		  gil_run_events(run, waits, &wait_count);
 
 	for (i = 0; i < run->args.buffer_count && !err; i++)
-		err = gil_buffer_use(run->args.buffers[i], fence,
+		err = gil_buffer_use(run->args.buffers[i], fence, signals,
 				     gil_mirror_written(&run->args, i));
 	if (err)
 		return err;
@@ -712,7 +714,7 @@ static int gil_run_fetch(struct gil_mirror_run *run,
 {
 	int err = gil_mirror_file_open(run->mirror, run->own);
 
-	return err ?: gil_mirror_fetch_changed(run->mirror, run->own->number,
+	return err ?: gil_mirror_fetch_awaited(run->mirror, run->own->number,
 					       buffer);
 }
 

@@ -7,15 +7,15 @@
 //! | [`CLOSE`] | post | [`Closed`] | |
 //! | [`FREE`] | post | a buffer's number | |
 //! | [`CHANGED`] | post | a buffer's number; its bytes as a region | |
+//! | [`FETCH`] | enqueue | [`Fetch`]; a region for each buffer's bytes | [`Fetched`] |
 //! | [`IOCTLS`] + an ioctl's number | by its table | [`Ioctl`] | [`Answer`] |
 //!
 //! The guest's driver numbers files and buffers, from 1, and uses no number twice. Where
 //! an argument has a buffer's handle, there is the number instead.
 //!
-//! A call that waits for a buffer may be an enqueue, of a marker that has ended when the
-//! wait has, with a region for the buffer's bytes; its answer is [`Waited`]. Between host
-//! and board, bytes of buffers are [differences](crate::differences) from what the other
-//! side has.
+//! [`FETCH`] is a marker that has ended when the driver's wait for its first buffer has.
+//! Entry 5 is the wait for a job, which the host answers. Between host and board, bytes of
+//! buffers are [differences](crate::differences) from what the other side has.
 
 use crate::Op;
 use crate::state::Effect;
@@ -31,6 +31,8 @@ pub const CLOSE: u16 = 2;
 pub const FREE: u16 = 3;
 /// A buffer's bytes, which the guest may have written.
 pub const CHANGED: u16 = 4;
+/// What the board has in buffers, when jobs have ended.
+pub const FETCH: u16 = 6;
 /// The entry of the ioctl of number 0.
 pub const IOCTLS: u16 = 16;
 
@@ -38,6 +40,9 @@ pub const IOCTLS: u16 = 16;
 pub const IN_REGION: u32 = 1 << 31;
 /// Most bytes of an ioctl's argument: its number says the size in 14 bits.
 pub const ARGUMENT_MAX: usize = (1 << 14) - 1;
+
+/// Most buffers of one [`FETCH`].
+pub const FETCH_MOST: usize = 16;
 
 /// What a call leaves behind for a checkpoint: nothing. A driver's memory and its jobs
 /// cannot be kept.
@@ -64,6 +69,9 @@ pub enum DriverError {
     /// An argument that no ioctl has.
     #[error("an argument of {0} bytes: an ioctl has {ARGUMENT_MAX} at most")]
     Argument(u32),
+    /// As many buffers as no [`FETCH`] has.
+    #[error("{0} buffers: a call fetches 1 to {FETCH_MOST}")]
+    Fetch(usize),
     /// Memory that is written and comes in a region.
     #[error("memory of {0:#x} bytes to write: there is no region for it")]
     Room(u32),
@@ -103,6 +111,14 @@ impl<'a> Reader<'a> {
         match self.word()? {
             len if len as usize > ARGUMENT_MAX => Err(DriverError::Argument(len)),
             len => self.bytes(len),
+        }
+    }
+
+    /// As many words as a fetch has buffers, behind their number.
+    fn words(&mut self) -> Result<Vec<u32>, DriverError> {
+        match self.word()? as usize {
+            count @ 1..=FETCH_MOST => (0..count).map(|_| self.word()).collect(),
+            count => Err(DriverError::Fetch(count)),
         }
     }
 
@@ -197,22 +213,56 @@ impl Opened {
     }
 }
 
-/// The answer to a wait that brings a buffer's bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waited {
-    /// 0, or a negative error number.
-    pub result: i32,
-    /// Wall time of the board, in nanoseconds, for reading, comparing and writing buffers
-    /// since it answered the last such wait.
-    pub compare_ns: u64,
+/// The arguments of [`FETCH`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// The file whose wait is called.
+    pub file: u32,
+    /// The buffers' numbers. The driver waits for the first; of the others, those come
+    /// that no job uses then.
+    pub buffers: Vec<u32>,
 }
 
-impl Waited {
+impl Fetch {
+    /// As they travel.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push(&mut out, self.file);
+        push(&mut out, self.buffers.len() as u32);
+        self.buffers.iter().for_each(|word| push(&mut out, *word));
+        out
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub fn parse(args: &[u8]) -> Result<Self, DriverError> {
+        let mut reader = Reader::of(args);
+        let (file, buffers) = (reader.word()?, reader.words()?);
+        reader.end()?;
+        Ok(Self { file, buffers })
+    }
+}
+
+/// The answer to [`FETCH`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Wall time of the board, in nanoseconds, for reading, comparing and writing buffers
+    /// since it answered the last one.
+    pub compare_ns: u64,
+    /// For each buffer 0, or the negative error number of its wait: it does not come then.
+    pub results: Vec<i32>,
+}
+
+impl Fetched {
     /// As it travels.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        push(&mut out, self.result.cast_unsigned());
         out.extend_from_slice(&self.compare_ns.to_le_bytes());
+        push(&mut out, self.results.len() as u32);
+        let results = self.results.iter();
+        results.for_each(|result| push(&mut out, result.cast_unsigned()));
         out
     }
 
@@ -222,12 +272,12 @@ impl Waited {
     /// [`DriverError`].
     pub fn parse(bytes: &[u8]) -> Result<Self, DriverError> {
         let mut reader = Reader::of(bytes);
-        let result = reader.word()?.cast_signed();
         let [low, high] = [reader.word()?, reader.word()?].map(u64::from);
+        let results = reader.words()?.into_iter();
         reader.end()?;
         Ok(Self {
-            result,
             compare_ns: high << 32 | low,
+            results: results.map(u32::cast_signed).collect(),
         })
     }
 }
@@ -362,6 +412,7 @@ mod tests {
         assert_eq!(name(CLOSE), "gilDriverClose");
         assert_eq!(name(FREE), "gilDriverFree");
         assert_eq!(name(CHANGED), "gilDriverChanged");
+        assert_eq!(name(FETCH), "gilDriverFetch");
         assert_eq!(name(IOCTLS + 2), "VIRTGPU_EXECBUFFER");
         assert_eq!(virtio_gpu::VIRTGPU_EXECBUFFER.entry(), IOCTLS + 2);
         let api = api::api(virtio_gpu::API).unwrap();
@@ -448,13 +499,16 @@ mod tests {
             written in prop::collection::vec(bytes(40), 0..3),
             version: [u32; 3],
             compare_ns: u64,
+            file: u32,
         ) {
             let written: Vec<&[u8]> = written.iter().map(Vec::as_slice).collect();
             let answer = Answer { result, argument: &argument, written };
             let bytes = answer.encode();
             prop_assert_eq!(Answer::parse(&bytes, answer.written.len()), Ok(answer));
-            let waited = Waited { result, compare_ns };
-            prop_assert_eq!(Waited::parse(&waited.encode()), Ok(waited));
+            let fetched = Fetched { compare_ns, results: vec![result; 1 + file as usize % FETCH_MOST] };
+            prop_assert_eq!(Fetched::parse(&fetched.encode()), Ok(fetched));
+            let fetch = Fetch { file, buffers: version.to_vec() };
+            prop_assert_eq!(Fetch::parse(&fetch.encode()), Ok(fetch));
             let opened = Opened { result, version };
             prop_assert_eq!(Opened::parse(&opened.encode()), Ok(opened));
         }
@@ -463,7 +517,7 @@ mod tests {
         fn any_bytes_parse_or_fail(bytes: Vec<u8>, outs: [bool; 2]) {
             let _ = (Ioctl::parse(&bytes, outs), Answer::parse(&bytes, 1));
             let _ = (Opened::parse(&bytes), number(&bytes));
-            let _ = (Closed::parse(&bytes), Waited::parse(&bytes));
+            let _ = (Closed::parse(&bytes), Fetch::parse(&bytes), Fetched::parse(&bytes));
         }
     }
 }

@@ -97,6 +97,17 @@ pub struct FenceAt {
     pub signals: u64,
 }
 
+/// A wait's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlagsAt {
+    /// The flags.
+    pub at: Place,
+    /// Those of a wait for every job that uses the buffer.
+    pub waits: u64,
+    /// Those of one that only asks whether there is such a job.
+    pub polls: u64,
+}
+
 /// An ioctl's argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -120,6 +131,8 @@ pub struct Layout {
     pub processor: Option<Place>,
     /// Ends of waits.
     pub deadlines: Vec<Place>,
+    /// Flags that the driver has all of.
+    pub flags: Option<FlagsAt>,
 }
 
 impl Table {
@@ -136,6 +149,7 @@ impl Table {
             sync_out: None,
             processor: None,
             deadlines: Vec::new(),
+            flags: None,
         };
         if let Some(structure) = self.structure(&ioctl.argument) {
             layout.size = structure.size;
@@ -182,6 +196,8 @@ impl Table {
             Role::SyncOut(_) => layout.sync_out = Some(at),
             Role::Processor(_) => layout.processor = Some(at),
             Role::Deadline => layout.deadlines.push(at),
+            Role::Flags(known) => layout.flags = Some(flags_at(at, *known, 0)),
+            Role::Polls { known, polls } => layout.flags = Some(flags_at(at, *known, *polls)),
             Role::Fence(fence) => {
                 layout.fence = sibling(structure, base, &fence.flags).map(|flags| FenceAt {
                     descriptor: at,
@@ -235,6 +251,14 @@ impl Table {
             flag,
             max,
         })
+    }
+}
+
+fn flags_at(at: Place, known: u64, polls: u64) -> FlagsAt {
+    FlagsAt {
+        at,
+        waits: known & !polls,
+        polls: known,
     }
 }
 

@@ -11,7 +11,7 @@ use foldhash::HashMapExt;
 use gil_drivers::Does;
 use gil_drivers::layout::{Layout, Place};
 use gil_transport::memory::OutOfMemory;
-use gil_wire::driver::{Answer, Ioctl, Memory, Opened, Waited};
+use gil_wire::driver::{Answer, Ioctl, Memory, Opened};
 use gil_wire::ending::Ending;
 use nix::errno::Errno;
 use std::collections::BTreeMap;
@@ -23,11 +23,11 @@ const FILES_MOST: usize = 256;
 
 /// What one guest has of a driver.
 pub struct Guest<'b> {
-    served: &'b Served,
-    files: Files,
-    buffers: Buffers,
+    pub(super) served: &'b Served,
+    pub(super) files: Files,
+    pub(super) buffers: Buffers,
     budget: Budget,
-    limit: Duration,
+    pub(super) limit: Duration,
     /// Its jobs.
     pub jobs: Jobs,
 }
@@ -50,8 +50,6 @@ pub struct Given<'a> {
 pub struct Did {
     /// Its answer.
     pub answer: Vec<u8>,
-    /// What an ioctl returned, or a negative error number.
-    pub result: i32,
     /// Nanoseconds in the driver.
     pub cpu_ns: u64,
     /// What goes to its region.
@@ -159,34 +157,19 @@ impl<'b> Guest<'b> {
         if let (Does::Start, Some(event)) = (known.ioctl.does, given.event) {
             self.jobs.check(event)?;
         }
-        let did = match self.perform(known, call, &args, &given, rest) {
+        if !rest.is_empty() {
+            return Err(Refusal::Region {
+                index: rest.len(),
+                wanted: 0,
+            });
+        }
+        match self.perform(known, call, &args, &given) {
             // What a driver could have said is the program's to read.
             Err(refusal) => match refusal.errno() {
-                Some(error) => refused(known, &args, &given, error),
-                None => return Err(refusal),
+                Some(error) => Ok(refused(known, &args, &given, error)),
+                None => Err(refusal),
             },
-            Ok(did) => did,
-        };
-        Ok(match (known.ioctl.does, given.event) {
-            (Does::Wait, Some(event)) => self.waited(did, event),
-            _ => did,
-        })
-    }
-
-    /// A wait that is a marker has ended. Jobs that ended before it are reported with it:
-    /// nobody needs to ask for them.
-    fn waited(&mut self, did: Did, event: u64) -> Did {
-        let took = self.buffers.take_time().as_nanos();
-        let waited = Waited {
-            result: did.result,
-            compare_ns: u64::try_from(took).unwrap_or(u64::MAX),
-        };
-        let mut ended = self.jobs.ended();
-        ended.push(Ended::bare(event, Ending::Done));
-        Did {
-            answer: waited.encode(),
-            ended,
-            ..did
+            did => did,
         }
     }
 
@@ -196,7 +179,6 @@ impl<'b> Guest<'b> {
         mut call: Raw<'_>,
         args: &Ioctl<'_>,
         given: &Given<'_>,
-        regions: Vec<Region>,
     ) -> Result<Did, Refusal> {
         let number = args.file;
         let missing = Refusal::Missing { what: FILE, number };
@@ -209,7 +191,6 @@ impl<'b> Guest<'b> {
         self.handles(known, &mut call, number)?;
         let new = self.vacant(known, &before)?;
         self.times(known, &mut call)?;
-        self.check_regions(known, &before, &regions)?;
         let ran = self.run(known, &mut call, number)?;
         let Performed { result, fence } = match ran.result {
             Ok(performed) => performed,
@@ -235,11 +216,9 @@ impl<'b> Guest<'b> {
         let ended = self.started(known, given, (number, processor), job);
         Ok(Did {
             answer: answer(known, &call, &before, args, result),
-            result,
             cpu_ns: ran.cpu_ns,
-            out: self.news(known, &before, regions)?,
             ended,
-            error: None,
+            ..Did::default()
         })
     }
 
@@ -354,41 +333,6 @@ impl<'b> Guest<'b> {
         let ended = given.finish.then(|| self.jobs.finish(event));
         Vec::from_iter(ended.flatten())
     }
-
-    /// Only a wait has a region, for the whole buffer.
-    fn check_regions(
-        &self,
-        known: &Known,
-        argument: &[u8],
-        regions: &[Region],
-    ) -> Result<(), Refusal> {
-        let wanted = match waited(known, argument) {
-            Some(number) => self.buffers.len(number)?,
-            None => 0,
-        };
-        match regions {
-            [] => Ok(()),
-            [region] if wanted > 0 && !region.dir().is_in() && region.len() == wanted => Ok(()),
-            _ => Err(Refusal::Region { index: 0, wanted }),
-        }
-    }
-
-    /// What the guest has not yet of the buffer that it waited for.
-    fn news(
-        &mut self,
-        known: &Known,
-        argument: &[u8],
-        regions: Vec<Region>,
-    ) -> Result<Vec<Output>, Refusal> {
-        let region = regions.into_iter().next();
-        let Some((region, number)) = region.zip(waited(known, argument)) else {
-            return Ok(Vec::new());
-        };
-        let out = self
-            .buffers
-            .pull(self.served, &self.files, number, region)?;
-        Ok(vec![out])
-    }
 }
 
 /// The numbers of the buffers that a call names, and whether it may write there.
@@ -411,13 +355,6 @@ fn named(known: &Known, call: &Raw<'_>) -> BTreeMap<u32, bool> {
         }
     }
     all
-}
-
-/// The buffer that a call waits for.
-fn waited(known: &Known, argument: &[u8]) -> Option<u32> {
-    let place = known.layout.buffers.first();
-    let place = place.filter(|_| known.ioctl.does == Does::Wait)?;
-    u32::try_from(place.read(argument)).ok()
 }
 
 /// The memory of a call's pointers, and the regions that are not of it.
@@ -516,7 +453,6 @@ fn failure(known: &Known, given: &Given<'_>, argument: &[u8], error: Errno) -> D
     });
     Did {
         answer: answer.encode(),
-        result,
         ended: Vec::from_iter(ended),
         error: Some(error),
         ..Did::default()

@@ -17,7 +17,8 @@
 //! which fields are pointers, buffers, fences and times.
 
 pub mod buffers;
-pub mod guest;
+pub mod fetch;
+mod guest;
 pub mod jobs;
 pub mod node;
 pub mod refusal;

@@ -65,6 +65,12 @@ impl Served {
         let mut maps = self.calls.values().filter(has_place);
         maps.find(|it| it.ioctl.does == Does::Map && it.layout.buffers.len() == 1)
     }
+
+    /// The call that waits for a buffer's jobs.
+    pub fn waits(&self) -> Option<&Known> {
+        let mut waits = self.calls.values();
+        waits.find(|it| it.ioctl.does == Does::Wait && it.layout.buffers.len() == 1)
+    }
 }
 
 fn known(table: &Table, ioctl: &Ioctl) -> Option<(u16, Known)> {

@@ -9,7 +9,7 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::Survey;
-use gil_wire::driver::{CHANGED, CLOSE, Closed, FREE, OPEN, number};
+use gil_wire::driver::{CHANGED, CLOSE, Closed, FETCH, FREE, OPEN, number};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::CallStatus;
 use nix::errno::Errno;
@@ -46,7 +46,7 @@ impl<'b> Session<'b> {
         Some(self.guests.entry(api).or_insert_with(new))
     }
 
-    fn execute(&mut self, call: Call<'_>) -> Option<Result<Did, Refusal>> {
+    fn execute(&mut self, mut call: Call<'_>) -> Option<Result<Did, Refusal>> {
         let head = call.head;
         let served = self.board.of_api(head.op.api())?;
         let guest = self.guest(head.op.api())?;
@@ -65,20 +65,23 @@ impl<'b> Session<'b> {
             (CHANGED, _) => number(head.args)
                 .map_err(Refusal::from)
                 .and_then(|number| guest.changed(number, &call.regions)),
-            (_, Some(known)) => guest.ioctl(
-                known,
-                Given {
-                    args: head.args,
-                    regions: call.regions,
-                    event: head.event,
-                    finish: head.finish,
-                },
-            ),
+            (FETCH, _) => guest.fetch(given(&mut call)),
+            (_, Some(known)) => guest.ioctl(known, given(&mut call)),
             (_, None) => Err(Refusal::Entry {
                 driver: served.table.driver.clone(),
                 entry,
             }),
         })
+    }
+}
+
+/// What a call comes with, its regions taken out of it.
+fn given<'a>(call: &mut Call<'a>) -> Given<'a> {
+    Given {
+        args: call.head.args,
+        regions: std::mem::take(&mut call.regions),
+        event: call.head.event,
+        finish: call.head.finish,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::submission::{Region, Submission};
 use gil_wire::api::is_of_a_driver;
+use gil_wire::driver::{FETCH, Fetch};
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::message::{self, RegionDesc};
 
@@ -34,9 +35,16 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether its regions with copies travel as differences from these.
-    pub(super) fn sends_differences(&self) -> bool {
-        self.envelope.mirror.is_some() && is_of_a_driver(self.envelope.op)
+    /// Whether its output is differences from copies.
+    pub(super) fn brings_differences(&self) -> bool {
+        is_of_a_driver(self.envelope.op) && self.envelope.op.entry() == FETCH
+    }
+
+    /// The numbers of its out regions' copies, if these are of several numbers.
+    pub(super) fn fetched(&self) -> Vec<u64> {
+        let fetch = Fetch::parse(self.envelope.args);
+        let buffers = fetch.map(|it| it.buffers).unwrap_or_default();
+        buffers.into_iter().map(u64::from).collect()
     }
 
     /// Its regions, as a board gets them.

@@ -11,7 +11,7 @@ use gil_address_tables::Extents;
 use gil_timing::Event;
 use gil_transport::client::{Client, ClientError};
 use gil_uapi::GuestLength;
-use gil_wire::driver::Waited;
+use gil_wire::driver::Fetched;
 use gil_wire::envelope::Class;
 use gil_wire::finish::Finish;
 use gil_wire::frame::FrameError;
@@ -159,7 +159,7 @@ impl Session {
         let places = places.as_deref();
         let mut slots = self.delivery.slots(context, main, &done, waits, places);
         output::fill(context, client, main, &mut slots)?;
-        match main.sends_differences() {
+        match main.brings_differences() {
             true => self.apply(context, main, &done, &slots)?,
             false => self.mirrors.received(context, main, &slots),
         }
@@ -203,8 +203,8 @@ impl Session {
         if is_early && !slots.is_empty() {
             return Err(wrong("differences of memory before the call's end".into()));
         }
-        if let Ok(waited) = Waited::parse(done.result) {
-            context.stats.board_compared(waited.compare_ns);
+        if let Ok(fetched) = Fetched::parse(done.result) {
+            context.stats.board_compared(fetched.compare_ns);
         }
         let applied = self.mirrors.apply(context, main, slots);
         applied.map_err(|error| wrong(error.to_string()))

@@ -191,6 +191,7 @@ impl Mirrors {
         slots: &[Slot],
     ) -> Result<(), DifferencesError> {
         let began = Instant::now();
+        let numbers = main.fetched();
         for (slot, extents) in slots
             .iter()
             .filter_map(|slot| Some((slot, slot.extents(main)?)))
@@ -201,8 +202,9 @@ impl Mirrors {
                     .events
                     .warn(format!("output was not delivered: {error}"));
             }
-            let number = main.envelope.mirror.unwrap_or_default();
-            if let Some(copy) = self.get_mut((number, slot.index()), extents.len().to_usize()) {
+            // What a program may write travels as the first region of its number.
+            let number = numbers.get(slot.index()).copied().unwrap_or_default();
+            if let Some(copy) = self.get_mut((number, 0), extents.len().to_usize()) {
                 for (offset, bytes) in ranges {
                     copy[offset..offset + bytes.len()].copy_from_slice(bytes);
                 }

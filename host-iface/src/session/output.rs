@@ -72,7 +72,7 @@ impl Delivery {
             _ => true,
         };
         let outs: Vec<&Extents> = out_regions(main).collect();
-        let at_once = at_once && !main.sends_differences();
+        let at_once = at_once && !main.brings_differences();
         let is_alone = |index: usize| self.held.overlaps(outs[index]) == Ok(false);
         let slot = |(index, &len): (usize, &u64)| Slot {
             index,
@@ -90,7 +90,7 @@ impl Delivery {
     /// any, or may come.
     pub(super) fn hold(&mut self, main: &Call<'_>, slots: Vec<Slot>) -> bool {
         let is_placed = !slots.is_empty() && slots.iter().all(|slot| slot.in_place);
-        let is_applied = main.sends_differences();
+        let is_applied = main.brings_differences();
         if is_placed || is_applied || out_regions(main).next().is_none() {
             return false;
         }

@@ -39,7 +39,7 @@ impl Session {
                 // Nothing was enqueued, whatever it would have waited for.
                 Some(event) if event == report.event && is_refused => {}
                 // Which jobs had ended by then is no part of what is simulated.
-                Some(event) if event != report.event && main.sends_differences() => {
+                Some(event) if event != report.event && main.brings_differences() => {
                     self.note_later(report.clone(), Vec::new())?;
                 }
                 _ => self.note_report(context, report)?,

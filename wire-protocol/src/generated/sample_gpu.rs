@@ -49,6 +49,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Wait),
     },
     crate::call::CallInfo {
+        entry: 6,
+        name: "gilDriverFetch",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
         entry: 16,
         name: "SAMPLE_GPU_INFO",
         class: Some(crate::envelope::Class::Sync),

@@ -59,6 +59,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Wait),
     },
     crate::call::CallInfo {
+        entry: 6,
+        name: "gilDriverFetch",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
         entry: 17,
         name: "VIRTGPU_MAP",
         class: Some(crate::envelope::Class::Sync),

@@ -5,12 +5,13 @@ use gil_drivers::{Does, Ioctl, Table};
 use std::fmt::Write;
 
 /// gil's own calls of every driver: entry, name and class (`gil_wire::driver`).
-const OWN: [(u32, &str, &str); 5] = [
+const OWN: [(u32, &str, &str); 6] = [
     (1, "gilDriverOpen", "Sync"),
     (2, "gilDriverClose", "Post"),
     (3, "gilDriverFree", "Post"),
     (4, "gilDriverChanged", "Post"),
     (5, "gilDriverWait", "Wait"),
+    (6, "gilDriverFetch", "Enqueue"),
 ];
 
 /// The entry of the ioctl of number 0.
