@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::ioctls::{Data, PAGE, Program, answer, args, said};
+use common::ioctls::{Data, News, PAGE, Program, answer, args, said};
 use gil_board::board::Board;
 use gil_board::drivers::node::{End, Fence, Mapped, Node, Open, Performed, Raw, Version};
 use gil_board::drivers::{DriversBoard, DriversError};
 use gil_board::region::Budget;
 use gil_wire::Op;
-use gil_wire::driver::{CHANGED, CLOSE, FREE, Memory, OPEN, Opened};
+use gil_wire::driver::{CHANGED, CLOSE, FETCH, FREE, Fetch, Memory, OPEN, Opened};
 use gil_wire::ending::Ending;
 use gil_wire::generated::virtio_gpu::*;
 use gil_wire::identity::DeviceIdentity;
@@ -44,6 +44,8 @@ struct Kernel {
     shared: HashMap<u64, Buffer>,
     /// What it was asked, in order.
     calls: Vec<String>,
+    /// Buffers of jobs that never end, by their files' numbers.
+    busy: Vec<u64>,
     open: usize,
 }
 
@@ -123,6 +125,10 @@ impl OpenFile {
             buffer.read_exact_at(&mut bytes, 0).unwrap();
             bytes.iter_mut().for_each(|byte| *byte += 1);
             buffer.write_all_at(&bytes, 0).unwrap();
+            if memory[0] == FOREVER {
+                let number = buffer.metadata().unwrap().ino();
+                self.kernel.lock().unwrap().busy.push(number);
+            }
         }
         Ok(())
     }
@@ -173,8 +179,17 @@ impl Open for OpenFile {
                 put(argument, 40, self.add(Arc::new(buffer)));
                 put(argument, 44, 55);
             }
-            // TRANSFER_TO_HOST, WAIT: handle
-            7 | 8 => drop(self.buffer(word(argument, 0))?),
+            // TRANSFER_TO_HOST: handle
+            7 => drop(self.buffer(word(argument, 0))?),
+            // WAIT: handle, flags
+            8 => {
+                let number = self.buffer(word(argument, 0))?.metadata().unwrap().ino();
+                let is_poll = word(argument, 4) == 1;
+                asked += if is_poll { " polls" } else { "" };
+                if is_poll && self.kernel.lock().unwrap().busy.contains(&number) {
+                    return Err(Errno::EBUSY);
+                }
+            }
             _ => return Err(Errno::EINVAL),
         }
         self.kernel.lock().unwrap().calls.push(asked);
@@ -459,11 +474,73 @@ fn a_wait_tells_which_jobs_have_ended() {
     program.create(1, 30);
     program.job(1, 900, b"command!", &[30]);
     program.job(1, 901, b"command!", &[30]);
-    assert_eq!(program.wait_by(902, 1, 30), (0, vec![900, 901, 902]));
+    let told = |program: &mut Program<'_>, event, buffer| {
+        let News { results, ended, .. } = program.fetch(event, 1, &[buffer]);
+        (results, ended)
+    };
+    assert_eq!(told(&mut program, 902, 30), (vec![0], vec![900, 901, 902]));
     assert!(program.finish(900).is_none(), "it is told once");
-    assert_eq!(program.wait_by(903, 1, 30), (0, vec![903]));
-    let missing = (negative(Errno::ENOENT), vec![904]);
-    assert_eq!(program.wait_by(904, 1, 31), missing);
+    assert_eq!(told(&mut program, 903, 30), (vec![0], vec![903]));
+    let missing = (vec![negative(Errno::ENOENT)], vec![904]);
+    assert_eq!(told(&mut program, 904, 31), missing);
+}
+
+#[test]
+fn one_call_brings_what_is_new_of_several_buffers() {
+    let stage = stage();
+    let mut program = stage.session();
+    program.open(1);
+    for number in 30..34 {
+        program.create(1, number);
+    }
+    program.job(1, 900, b"command!", &[30, 31]);
+    program.job(1, 901, FOREVER, &[33]);
+    let found = program.fetch(902, 1, &[31, 30, 32, 33, 99]);
+    let (busy, none) = (negative(Errno::EBUSY), negative(Errno::ENOENT));
+    assert_eq!(found.results, [0, 0, 0, busy, none]);
+    assert_eq!(found.ended, [900, 902]);
+    let news: Vec<_> = found.news.iter().map(Option::is_some).collect();
+    assert_eq!(news, [true, true, false, false, false]);
+    let waits = stage.kernel.lock().unwrap().calls.clone();
+    let waits: Vec<_> = waits.into_iter().filter(|it| it.starts_with('8')).collect();
+    assert_eq!(waits, ["8", "8 polls", "8 polls"]);
+    // Of a file that is not open, nothing comes.
+    let found = program.fetch(903, 2, &[30, 31]);
+    assert_eq!(found.results, [negative(Errno::EBADF); 2]);
+}
+
+#[test]
+fn a_fetch_has_a_region_for_each_buffer() {
+    let stage = stage();
+    let mut program = stage.session();
+    program.open(1);
+    program.create(1, 30);
+    program.job(1, 900, b"command!", &[30]);
+    let wrong: [&[Data<'_>]; 4] = [
+        &[],
+        &[Data::Out(PAGE), Data::Out(PAGE)],
+        &[Data::Out(PAGE - 1)],
+        &[Data::In(&[0; PAGE])],
+    ];
+    let buffers = vec![30];
+    let args = Fetch { file: 1, buffers }.encode();
+    for data in wrong {
+        let outcome = program.call(Op::new(API, FETCH), &args, Some(901), data);
+        assert_eq!(outcome.status, CallStatus::Refused, "{}", said(&outcome));
+    }
+    for args in [
+        &args[..7],
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+        &[1, 0, 0, 0, 255, 255, 255, 255],
+    ] {
+        let outcome = program.call(Op::new(API, FETCH), args, Some(901), &[]);
+        assert_eq!(outcome.status, CallStatus::Refused, "{}", said(&outcome));
+    }
+    // An ioctl has none beside its memory.
+    let args = common::ioctls::args(1, &[30, 0], &[]);
+    let outcome = program.call(VIRTGPU_WAIT, &args, None, &[Data::Out(PAGE)]);
+    assert_eq!(outcome.status, CallStatus::Refused, "{}", said(&outcome));
+    assert_eq!(program.wait(1, 30).1.unwrap()[0], 1, "it is still new");
 }
 
 #[test]

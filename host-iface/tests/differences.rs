@@ -6,7 +6,7 @@ use gil_host::Config;
 use gil_host::config::Time;
 use gil_uapi::Status;
 use gil_wire::Op;
-use gil_wire::driver::{CHANGED, IOCTLS, Waited};
+use gil_wire::driver::{CHANGED, FETCH, Fetch, Fetched, IOCTLS};
 use gil_wire::envelope::{Class, Envelope, Order};
 use gil_wire::generated::virtio_gpu::API;
 use gil_wire::message::CallStatus;
@@ -55,19 +55,30 @@ fn changed(number: u64) -> Envelope<'static> {
     }
 }
 
-/// A wait that brings the bytes of a buffer when these jobs have ended.
-fn wait(number: u64, event: u64, jobs: &[u64]) -> Envelope<'static> {
+/// Brings the bytes of buffers when these jobs have ended.
+fn wait<'a>(fetch: &'a [u8], count: u32, event: u64, jobs: &[u64]) -> Envelope<'a> {
     Envelope {
-        op: Op::new(API, IOCTLS + 8),
+        op: Op::new(API, FETCH),
         class: Class::Enqueue,
         order: Order::Marker,
         blocking: true,
         observable: false,
-        regions: 1,
-        mirror: Some(number),
+        regions: count,
+        args: fetch,
         waits: jobs.to_vec().into(),
         ..support::guest::enqueue(event, 0)
     }
+}
+
+/// A fetch of two buffers, and none.
+const FETCHES: [&[u8]; 2] = [
+    &[1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0],
+    &[1, 0, 0, 0, 200, 0, 0, 0],
+];
+
+fn fetch(buffers: &[u32]) -> Vec<u8> {
+    let buffers = buffers.to_vec();
+    Fetch { file: 1, buffers }.encode()
 }
 
 fn job(event: u64) -> Envelope<'static> {
@@ -117,15 +128,15 @@ fn only_differences_go_to_the_board_from_behind_callbacks() {
 }
 
 /// What a wait brings, in which two jobs are told to have ended.
-fn brings(out: Vec<u8>) -> Act {
-    let waited = Waited {
-        result: 0,
+fn brings(out: &[Vec<u8>]) -> Act {
+    let fetched = Fetched {
         compare_ns: 5000,
+        results: vec![0; out.len()],
     };
     let ended = |event| (event, 10_000_000 * event, vec![]);
     Act {
-        result: waited.encode(),
-        out: vec![out],
+        result: fetched.encode(),
+        out: out.to_vec(),
         reports: vec![ended(1), ended(2), (3, 0, vec![])],
         ..Act::default()
     }
@@ -134,32 +145,51 @@ fn brings(out: Vec<u8>) -> Act {
 #[test]
 fn one_round_trip_brings_the_ends_of_jobs_and_the_differences() {
     let now = [b'j'; LEN];
-    let board = board(brings(encoded(&now, 64..128)));
+    let board = board(brings(&[
+        encoded(&now, 64..128),
+        Vec::new(),
+        encoded(&now, 0..64),
+    ]));
     let mut guest = Guest::with(config_of(&board), false);
-    guest.write(DATA, &[b'a'; LEN]);
-    let calls = [changed(7), job(1), job(2), wait(7, 3, &[1, 2])];
-    let regions = [REGION, (DATA, LEN as u64, OUT)];
+    let place = |n: u64| DATA + n * LEN as u64;
+    let region = |n, dir| (place(n), LEN as u64, dir);
+    (0..3).for_each(|n| guest.write(place(n), &[b'a'; LEN]));
+    let sent = fetch(&[7, 8, 9]);
+    let wait = wait(&sent, 3, 3, &[1, 2]);
+    let calls = [changed(7), changed(9), job(1), job(2), wait];
+    let outs = (0..3).map(|n| region(n, OUT));
+    let regions: Vec<_> = [region(0, IN), region(2, IN)]
+        .into_iter()
+        .chain(outs)
+        .collect();
     let seen = guest.submit(&calls, &regions);
     assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
     // Both were called at 0, and one is behind the other.
     assert_eq!(seen.deadline_ns, 30_000_000);
-    let mut expected = [b'a'; LEN];
-    expected[64..128].fill(b'j');
-    assert_eq!(guest.read(DATA, LEN), expected);
+    for (n, range) in [(0, 64..128), (1, 0..0), (2, 0..64)] {
+        let mut expected = [b'a'; LEN];
+        expected[range].fill(b'j');
+        assert_eq!(guest.read(place(n), LEN), expected, "{n}");
+    }
     let asked = board.got().iter().any(|got| matches!(got, Got::Await(_)));
     assert!(!asked, "the jobs are told with it");
     // The board has what it sent.
-    guest.submit(&[changed(7), query()], &[REGION]);
-    assert!(board.calls()[4].payload.is_empty());
+    let regions = [region(0, IN), region(2, IN)];
+    guest.submit(&[changed(7), changed(9), query()], &regions);
+    let last: Vec<_> = board.calls()[5..7]
+        .iter()
+        .map(|it| it.payload.len())
+        .collect();
+    assert_eq!(last, [0, 0]);
 }
 
 #[test]
 fn what_are_no_differences_loses_the_board() {
     for out in [vec![1; 5], encoded(&[1; 2 * LEN], LEN..LEN + 1)] {
-        let board = board(brings(out));
+        let board = board(brings(&[out]));
         let mut guest = Guest::with(config_of(&board), false);
         let seen = guest.submit(
-            &[job(1), job(2), wait(7, 3, &[1, 2])],
+            &[job(1), job(2), wait(&fetch(&[7]), 1, 3, &[1, 2])],
             &[(DATA, LEN as u64, OUT)],
         );
         assert_eq!(seen.status, Status::Lost as u32);
@@ -192,9 +222,9 @@ impl Numbers {
         let status = [CallStatus::Ran, CallStatus::Refused][self.below(16) as usize / 15];
         let result = match self.below(3) {
             0 => self.bytes(),
-            _ => Waited {
-                result: 0,
+            _ => Fetched {
                 compare_ns: u64::MAX,
+                results: vec![0; 1 + self.below(3) as usize],
             }
             .encode(),
         };
@@ -214,11 +244,11 @@ impl Numbers {
 
     /// A call that no driver's mirror makes.
     fn envelope(&mut self) -> Envelope<'static> {
-        let entry = [CHANGED, IOCTLS + 2, IOCTLS + 3, IOCTLS + 8, 1, 5][self.below(6) as usize];
+        let entry = [CHANGED, IOCTLS + 2, IOCTLS + 3, IOCTLS + 8, 1, FETCH][self.below(6) as usize];
         let (event, mirror) = (1 + self.below(5), self.below(3));
         let all = [
             job(event),
-            wait(mirror, event, &[]),
+            wait(FETCHES[self.below(2) as usize], 1, event, &[]),
             changed(mirror),
             query(),
         ];

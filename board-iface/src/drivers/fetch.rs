@@ -37,9 +37,8 @@ impl Guest<'_> {
         let mut until = Until::End;
         for (number, region) in buffers.into_iter().zip(given.regions) {
             let wait = self.wait(known, (file, number), until);
-            let news = wait.and_then(|()| {
-                self.buffers.pull(self.served, &self.files, number, region)
-            });
+            let news =
+                wait.and_then(|()| self.buffers.pull(self.served, &self.files, number, region));
             let (result, bytes) = match news.map_err(|refusal| refusal.errno().ok_or(refusal)) {
                 Ok(bytes) => (0, bytes),
                 Err(Ok(error)) => (-(error as i32), Output::None),

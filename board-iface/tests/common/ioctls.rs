@@ -4,7 +4,7 @@ use gil_board::board::{Board, Call, Ended, Guest, Outcome, Output, Session};
 use gil_board::region::{Budget, Region};
 use gil_wire::Op;
 use gil_wire::differences;
-use gil_wire::driver::{Answer, CLOSE, Closed, Ioctl, Memory, OPEN, Opened, Waited};
+use gil_wire::driver::{Answer, CLOSE, Closed, FETCH, Fetch, Fetched, Ioctl, Memory, OPEN, Opened};
 use gil_wire::generated::virtio_gpu::*;
 use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
 
@@ -22,6 +22,17 @@ pub struct Program<'b> {
 pub enum Data<'a> {
     In(&'a [u8]),
     Out(usize),
+}
+
+/// What a fetch brought.
+#[derive(Debug, PartialEq, Eq)]
+pub struct News {
+    /// Of each buffer's wait.
+    pub results: Vec<i32>,
+    /// The events that were told with it.
+    pub ended: Vec<u64>,
+    /// What is new of each buffer.
+    pub news: Vec<Option<Vec<u8>>>,
 }
 
 impl<'b> Program<'b> {
@@ -142,19 +153,22 @@ impl<'b> Program<'b> {
 
     /// Waits for a buffer: what it has now, if that is news.
     pub fn wait(&mut self, file: u32, buffer: u32) -> (i32, Option<Vec<u8>>) {
-        let args = args(file, &[buffer, 0], &[]);
-        let outcome = self.call(VIRTGPU_WAIT, &args, None, &[Data::Out(PAGE)]);
-        (answer(&outcome, &[]).0, news(&outcome))
+        let fetched = self.fetch(1 << 40, file, &[buffer]);
+        (fetched.results[0], fetched.news[0].clone())
     }
 
-    /// The same by a marker that signals an event: which others are told to have ended with it, too.
-    pub fn wait_by(&mut self, event: u64, file: u32, buffer: u32) -> (i32, Vec<u64>) {
-        let args = args(file, &[buffer, 0], &[]);
-        let outcome = self.call(VIRTGPU_WAIT, &args, Some(event), &[Data::Out(PAGE)]);
+    /// Waits for the first buffer by a marker that signals an event, and fetches all.
+    pub fn fetch(&mut self, event: u64, file: u32, buffers: &[u32]) -> News {
+        let buffers = buffers.to_vec();
+        let data: Vec<_> = buffers.iter().map(|_| Data::Out(PAGE)).collect();
+        let args = Fetch { file, buffers }.encode();
+        let outcome = self.call(Op::new(API, FETCH), &args, Some(event), &data);
         assert_eq!(outcome.status, CallStatus::Ran, "{}", said(&outcome));
-        let waited = Waited::parse(&outcome.result).unwrap();
-        let ended = outcome.ended.iter().map(|it| it.event).collect();
-        (waited.result, ended)
+        News {
+            results: Fetched::parse(&outcome.result).unwrap().results,
+            ended: outcome.ended.iter().map(|it| it.event).collect(),
+            news: outcome.out.iter().map(news).collect(),
+        }
     }
 
     pub fn finish(&mut self, event: u64) -> Option<Ended> {
@@ -185,8 +199,8 @@ pub fn answer(outcome: &Outcome, memory: &[Memory<'_>]) -> (i32, Vec<u32>, Vec<V
 }
 
 /// What differs in a page, with zeros elsewhere; `None` if nothing does.
-fn news(outcome: &Outcome) -> Option<Vec<u8>> {
-    let [out @ Output::Bytes { .. }] = &outcome.out[..] else {
+fn news(out: &Output) -> Option<Vec<u8>> {
+    let Output::Bytes { .. } = out else {
         return None;
     };
     let mut page = vec![0; PAGE];
