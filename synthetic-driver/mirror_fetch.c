@@ -74,16 +74,27 @@ static u64 gil_fetch_event(struct gil_mirror *mirror)
 	return event;
 }
 
-static bool gil_fetch_is_due(const struct gil_mirror *mirror,
-			     const struct gil_mirror_buffer *buffer)
+/* The board may have changed it, or somebody fetches that at this moment. */
+static bool gil_fetch_has_news(struct gil_mirror_buffer *buffer)
 {
-	return READ_ONCE(buffer->mapped) && READ_ONCE(buffer->changed) &&
+	bool has = READ_ONCE(buffer->changed) ||
+		   mutex_is_locked(&buffer->fetching);
+
+	/* One that failed since has said so before it let go. */
+	smp_rmb();
+	return has || READ_ONCE(buffer->changed);
+}
+
+static bool gil_fetch_is_due(const struct gil_mirror *mirror,
+			     struct gil_mirror_buffer *buffer)
+{
+	return READ_ONCE(buffer->mapped) && gil_fetch_has_news(buffer) &&
 	       buffer->session_number == READ_ONCE(mirror->session_number);
 }
 
 static bool gil_fetch_takes(const struct gil_mirror *mirror, u32 file,
 			    const struct gil_fetch *fetch,
-			    const struct gil_mirror_buffer *buffer,
+			    struct gil_mirror_buffer *buffer,
 			    enum gil_fetch_others others)
 {
 	u64 most = (u64)totalram_pages() << (PAGE_SHIFT - 1);
@@ -290,7 +301,7 @@ static void gil_fetch_by_any(struct gil_mirror *mirror,
 void gil_mirror_fetch_mapped(struct gil_mirror *mirror,
 			     struct gil_mirror_buffer *buffer)
 {
-	if (READ_ONCE(buffer->changed) &&
+	if (gil_fetch_has_news(buffer) &&
 	    dma_resv_test_signaled(buffer->base.base.resv, DMA_RESV_USAGE_READ))
 		gil_fetch_by_any(mirror, buffer, GIL_FETCH_AWAITED);
 }

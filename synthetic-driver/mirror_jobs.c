@@ -149,6 +149,16 @@ static void gil_run_place(const struct gil_mirror_run *run,
 			       GIL_ENGINE_GRAPHICS;
 }
 
+/* A fetch may have gone to the host since the job's fence was there, but before the job. */
+static void gil_run_changes_buffers(const struct gil_mirror_run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < run->args.buffer_count; i++)
+		if (gil_mirror_written(&run->args, i))
+			WRITE_ONCE(run->args.buffers[i]->changed, true);
+}
+
 static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 			  u64 signals)
 {
@@ -169,7 +179,9 @@ static int gil_run_submit(struct gil_mirror_run *run, struct dma_fence *fence,
 	call.signals = signals;
 	call.waits = waits;
 	call.wait_count = wait_count;
-	return gil_mirror_post(run->mirror, &call);
+	err = gil_mirror_post(run->mirror, &call);
+	gil_run_changes_buffers(run);
+	return err;
 }
 
 static int gil_run_start_with(struct gil_mirror_run *run,

@@ -170,6 +170,7 @@ fn failure(log: &str) -> &str {
 
 const PANFROST_JOBS: &str = "tests/guest/panfrost_jobs.c";
 const PANFROST_DATA: &str = "tests/guest/panfrost_data.c";
+const PANFROST_FETCH: &str = "tests/guest/panfrost_fetch.c";
 const SAMPLE_GPU_JOBS: &str = "tests/guest/sample_gpu_jobs.c";
 const LIMA_JOBS: &str = "tests/guest/lima_jobs.c";
 
@@ -184,6 +185,11 @@ both_widths! {
     fn what_panfrosts_jobs_write_is_there_however_it_is_waited_for(width: Width) {
         let times = ("slot0=300000;slot1=300000", 30_000);
         says(width, ("panfrost", PANFROST_DATA, &[]), times);
+    }
+
+    fn nothing_is_lost_while_threads_submit_wait_and_free(width: Width) {
+        let times = ("slot0=300000;slot1=300000", 30_000);
+        says(width, ("panfrost", PANFROST_FETCH, &[]), times);
     }
 
     fn limas_jobs_end_when_the_script_says_and_refusals_have_their_errno(width: Width) {
