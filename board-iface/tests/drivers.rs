@@ -5,6 +5,7 @@ mod common;
 
 use common::ioctls::{Data, News, PAGE, Program, answer, args, said};
 use gil_board::board::Board;
+use gil_board::drivers::jobs::executed_ns;
 use gil_board::drivers::node::{End, Fence, Mapped, Node, Open, Performed, Raw, Version};
 use gil_board::drivers::{DriversBoard, DriversError};
 use gil_board::region::Budget;
@@ -46,6 +47,8 @@ struct Kernel {
     calls: Vec<String>,
     /// Buffers of jobs that never end, by their files' numbers.
     busy: Vec<u64>,
+    /// Whether programs read its memory slowly.
+    is_slow: bool,
     open: usize,
 }
 
@@ -200,7 +203,7 @@ impl Open for OpenFile {
         assert_eq!(len, PAGE);
         let kernel = self.kernel.lock().unwrap();
         let buffer = kernel.places.get(&offset).cloned().ok_or(Errno::EINVAL)?;
-        Ok(Box::new(Mapping(buffer)))
+        Ok(Box::new(Mapping(buffer, kernel.is_slow)))
     }
 
     fn export(&self, handle: u32) -> Result<OwnedFd, Errno> {
@@ -224,10 +227,16 @@ impl Open for OpenFile {
     }
 }
 
-struct Mapping(Buffer);
+/// A buffer, and whether it is read slowly.
+struct Mapping(Buffer, bool);
+
+/// Processor time that a slow buffer takes.
+const SLOW: Duration = Duration::from_millis(20);
 
 impl Mapped for Mapping {
     fn read(&self, bytes: &mut [u8]) {
+        let end = executed_ns() + SLOW.as_nanos() as u64;
+        while self.1 && executed_ns() < end {}
         self.0.read_exact_at(bytes, 0).unwrap();
     }
 
@@ -507,6 +516,22 @@ fn one_call_brings_what_is_new_of_several_buffers() {
     // Of a file that is not open, nothing comes.
     let found = program.fetch(903, 2, &[30, 31]);
     assert_eq!(found.results, [negative(Errno::EBADF); 2]);
+}
+
+/// What a program waits for in a driver is the call's time; that its guest gets the bytes is
+/// gil's.
+#[test]
+fn a_fetch_takes_what_the_drivers_waits_do() {
+    let stage = stage();
+    stage.kernel.lock().unwrap().is_slow = true;
+    let mut program = stage.session();
+    program.open(1);
+    program.create(1, 30);
+    program.job(1, 900, b"command!", &[30]);
+    let found = program.fetch(901, 1, &[30]);
+    assert!(found.news[0].is_some());
+    assert!(found.compare_ns >= SLOW.as_nanos() as u64, "{found:?}");
+    assert!(found.cpu_ns < SLOW.as_nanos() as u64, "{found:?}");
 }
 
 #[test]

@@ -31,12 +31,12 @@ impl Guest<'_> {
         let Fetch { file, buffers } = Fetch::parse(given.args)?;
         let known = self.served.waits().ok_or(Errno::EOPNOTSUPP)?;
         self.check_regions(&buffers, &given.regions)?;
-        let began = executed_ns();
+        let mut cpu_ns = 0;
         let mut results = Vec::new();
         let mut out = Vec::new();
         let mut until = Until::End;
         for (number, region) in buffers.into_iter().zip(given.regions) {
-            let wait = self.wait(known, (file, number), until);
+            let wait = self.wait(known, (file, number), until, &mut cpu_ns);
             let news =
                 wait.and_then(|()| self.buffers.pull(self.served, &self.files, number, region));
             let (result, bytes) = match news.map_err(|refusal| refusal.errno().ok_or(refusal)) {
@@ -57,7 +57,7 @@ impl Guest<'_> {
         ended.extend(given.event.map(|event| Ended::bare(event, Ending::Done)));
         Ok(Did {
             answer: fetched.encode(),
-            cpu_ns: executed_ns().saturating_sub(began),
+            cpu_ns,
             out,
             ended,
             ..Did::default()
@@ -80,12 +80,13 @@ impl Guest<'_> {
         Ok(())
     }
 
-    /// Calls the driver's wait for a buffer.
+    /// Calls the driver's wait for a buffer, which adds its own time.
     fn wait(
         &mut self,
         known: &Known,
         (file, number): (u32, u32),
         until: Until,
+        cpu_ns: &mut u64,
     ) -> Result<(), Refusal> {
         let handle = self.buffers.handle(&self.files, file, number)?;
         let what = FILE;
@@ -109,7 +110,10 @@ impl Guest<'_> {
             flags.at.write(&mut argument, value);
         }
         let mut call = Raw::of(&known.ioctl, layout, &argument, Vec::new())?;
-        open.ioctl(&mut call)?;
+        let began = executed_ns();
+        let result = open.ioctl(&mut call);
+        *cpu_ns += executed_ns().saturating_sub(began);
+        result?;
         Ok(())
     }
 }

@@ -33,6 +33,9 @@ pub struct News {
     pub ended: Vec<u64>,
     /// What is new of each buffer.
     pub news: Vec<Option<Vec<u8>>>,
+    /// Of the driver's waits, and of reading and comparing.
+    pub cpu_ns: u64,
+    pub compare_ns: u64,
 }
 
 impl<'b> Program<'b> {
@@ -164,8 +167,11 @@ impl<'b> Program<'b> {
         let args = Fetch { file, buffers }.encode();
         let outcome = self.call(Op::new(API, FETCH), &args, Some(event), &data);
         assert_eq!(outcome.status, CallStatus::Ran, "{}", said(&outcome));
+        let fetched = Fetched::parse(&outcome.result).unwrap();
         News {
-            results: Fetched::parse(&outcome.result).unwrap().results,
+            results: fetched.results,
+            cpu_ns: outcome.cpu_ns,
+            compare_ns: fetched.compare_ns,
             ended: outcome.ended.iter().map(|it| it.event).collect(),
             news: outcome.out.iter().map(news).collect(),
         }
