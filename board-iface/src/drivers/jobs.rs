@@ -149,6 +149,14 @@ impl Queue {
         jobs.filter_map(|it| it.fence.clone()).collect()
     }
 
+    /// Whether a job that has not ended uses a buffer.
+    fn uses(&self, buffer: u32) -> bool {
+        let named = |job: &&Job| matches!(&job.buffers, Some(all) if all.contains_key(&buffer));
+        let jobs = self.under_way.iter().filter(named);
+        let mut fences = jobs.filter_map(|job| job.fence.as_ref());
+        fences.any(|fence| matches!(fence.wait(Duration::ZERO), Ok(None)))
+    }
+
     fn has(&self, event: u64) -> bool {
         let mut unasked = self.unasked.iter();
         self.under_way.iter().any(|it| it.event == event) || unasked.any(|it| it.event == event)
@@ -222,6 +230,11 @@ impl Jobs {
             .or_default()
             .under_way
             .push_back(job);
+    }
+
+    /// Whether a job under way uses a buffer, as far as is known without the driver.
+    pub fn use_buffer(&self, number: u32) -> bool {
+        self.queues.values().any(|queue| queue.uses(number))
     }
 
     /// Waits for the job that signals this event; `None` if there is none.
@@ -303,6 +316,21 @@ mod tests {
 
     fn jobs() -> Jobs {
         Jobs::new(Duration::from_millis(20))
+    }
+
+    #[test]
+    fn buffers_are_used_by_jobs_that_have_not_ended() {
+        let mut jobs = jobs();
+        jobs.add((7, 0), on_processor(1, 0, 10, &[30]));
+        let never = Job {
+            fence: Some(Rc::new(At(None, 0))),
+            ..on_processor(2, 0, 0, &[31, 32])
+        };
+        jobs.add((8, 1), never);
+        let used = [30, 31, 32, 33].map(|number| jobs.use_buffer(number));
+        assert_eq!(used, [false, true, true, false]);
+        jobs.finish(2).unwrap();
+        assert!(!jobs.use_buffer(31), "it counts as failed");
     }
 
     #[test]
