@@ -178,6 +178,7 @@ struct gil_mirror {
 	struct list_head retired; /* events that nobody will ask for any more */
 	struct list_head answers; /* struct gil_mirror_answer: queries that were answered */
 	unsigned int answer_count;
+	bool has_fences; /* of a fence or a buffer a program had a descriptor: it may wait by that alone */
 
 	struct mutex buffers_lock;
 	struct list_head buffers; /* all, struct gil_mirror_buffer */

@@ -260,7 +260,11 @@ int gil_mirror_fetch_awaited(struct gil_mirror *mirror, u32 file,
 			     struct gil_mirror_buffer *buffer)
 {
 	WRITE_ONCE(buffer->awaited, true);
-	return gil_fetch_changed(mirror, file, buffer, GIL_FETCH_AWAITED);
+	/* A fence of the same job that has signalled by then is waited for without a call. */
+	return gil_fetch_changed(mirror, file, buffer,
+				 READ_ONCE(mirror->has_fences) ?
+					 GIL_FETCH_ALL :
+					 GIL_FETCH_AWAITED);
 }
 
 /* A file that is open on the board: this one, or another if it was closed; 0: none. */

@@ -559,6 +559,9 @@ static long gil_mirror_waited(struct file *filp, unsigned int cmd, long result)
 	struct drm_file *file = filp->private_data;
 	unsigned int number = DRM_IOCTL_NR(cmd);
 
+	if (!result && (number == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD) ||
+			number == DRM_IOCTL_NR(DRM_IOCTL_PRIME_HANDLE_TO_FD)))
+		WRITE_ONCE(gil_mirror_of(file->minor->dev)->has_fences, true);
 	if (!result && (number == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_WAIT) ||
 			number == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT)))
 		gil_mirror_fetch_all(gil_mirror_of(file->minor->dev));

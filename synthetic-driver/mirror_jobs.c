@@ -209,6 +209,7 @@ static int gil_run_start_with(struct gil_mirror_run *run,
 		return err;
 	}
 	gil_run_set(run, field, fd);
+	WRITE_ONCE(run->mirror->has_fences, true);
 	fd_install(fd, sync->file);
 	return 0;
 }

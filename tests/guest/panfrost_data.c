@@ -154,6 +154,26 @@ static void a_fence_that_is_polled_is_enough(void)
 	close(file.fd);
 }
 
+/* As that, after a wait for another buffer of the job's. */
+static void a_fence_that_has_signalled_is_polled(void)
+{
+	struct buffer buffer = mapped(node, PAGE);
+	struct drm_syncobj_handle file = {
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE, .fd = -1
+	};
+	struct pollfd fence = { .events = POLLIN };
+
+	file.handle = sync_new(node);
+	*at(&buffer, 0) = ~0ull;
+	start(node, 0, WRITE_VALUE, ZERO, &buffer, 0, file.handle);
+	CHECK(!ioctl(node, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file));
+	CHECK(!wait_bo(node, jobs.handle));
+	fence.fd = file.fd;
+	CHECK(poll(&fence, 1, 0) == 1);
+	CHECK(*at(&buffer, 0) == 0);
+	close(file.fd);
+}
+
 static void the_kernels_wait_for_a_shared_buffer_is_enough(void)
 {
 	struct buffer buffer = mapped(node, PAGE);
@@ -163,6 +183,11 @@ static void the_kernels_wait_for_a_shared_buffer_is_enough(void)
 	CHECK(!ioctl(node, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
 	*at(&buffer, 0) = ~0ull;
 	start(node, 0, WRITE_VALUE, ZERO, &buffer, 0, 0);
+	CHECK(!ioctl(prime.fd, DMA_BUF_IOCTL_SYNC, &sync));
+	CHECK(*at(&buffer, 0) == 0);
+	*at(&buffer, 0) = ~0ull;
+	start(node, 0, WRITE_VALUE, ZERO, &buffer, 0, 0);
+	CHECK(!wait_bo(node, jobs.handle));
 	CHECK(!ioctl(prime.fd, DMA_BUF_IOCTL_SYNC, &sync));
 	CHECK(*at(&buffer, 0) == 0);
 	close(prime.fd);
@@ -215,6 +240,7 @@ int main(void)
 	run_test("a sync object is enough", a_sync_object_is_enough);
 	run_test("one that has signalled is enough", one_that_has_signalled_is_enough);
 	run_test("a fence that is polled is enough", a_fence_that_is_polled_is_enough);
+	run_test("a fence that has signalled is polled", a_fence_that_has_signalled_is_polled);
 	run_test("the kernel's wait for a shared buffer is enough",
 		 the_kernels_wait_for_a_shared_buffer_is_enough);
 	run_test("a shared buffer has what a closed file's job wrote",
