@@ -1,0 +1,185 @@
+//! The registers of two ARM GPUs, for a simulator that has no such GPU: what their drivers
+//! (`panfrost`, `lima`) probe, start, stop, reset and handle is here; what a job computes is
+//! not. Pure functions of stores: no I/O, no clock, no threads.
+//!
+//! A simulator hands over each store ([`RegisterModel::write`]) and does what the effects
+//! say: it starts jobs, sets interrupt lines. When a job ends, it says so
+//! ([`RegisterModel::finish`]). It answers reads from [`RegisterModel::read`], or keeps the
+//! registers in RAM of the guest and writes [`RegisterModel::take_changes`] there before the
+//! next instruction: no read has a side effect.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`midgard`] | Mali T628: job slots, address spaces, power, GPU control |
+//! | [`utgard`] | Mali-400: GP, PPs, their MMUs, L2 cache, power |
+//!
+//! Offsets, bits and sequences are those that the Linux kernel's drivers use
+//! (`drivers/gpu/drm/panfrost/`, `drivers/gpu/drm/lima/`); identification values of T62x are
+//! those of gem5's NoMali.
+//!
+//! Power, resets and MMU commands take no time here.
+
+#![forbid(unsafe_code)]
+
+mod effects;
+mod interrupts;
+mod memory;
+pub mod midgard;
+mod translation;
+pub mod utgard;
+mod words;
+
+pub use effects::{
+    Effect, Flush, Frame, Job, JobId, Lost, NotRunning, Outcome, Pause, Processor, Range, Reset,
+    Space, Stop, Work,
+};
+pub use memory::{GuestMemory, NotMemory};
+pub use translation::{Access, Fault, FaultKind, Tables, Translation};
+pub use words::Change;
+
+/// The GPUs that there are models of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gpu {
+    /// Mali T628.
+    MaliT628,
+    /// Mali-400 MP4.
+    Mali400,
+}
+
+impl Gpu {
+    /// Every GPU.
+    pub const ALL: [Self; 2] = [Self::MaliT628, Self::Mali400];
+
+    /// The GPU that `--gpu` names so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gpu| gpu.name() == name)
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaliT628 => "mali-t628",
+            Self::Mali400 => "mali-400",
+        }
+    }
+
+    /// The device tree's `compatible`.
+    pub fn compatible(self) -> &'static str {
+        match self {
+            Self::MaliT628 => "arm,mali-t628",
+            Self::Mali400 => "arm,mali-400",
+        }
+    }
+
+    /// Bytes of register space.
+    pub fn window(self) -> u32 {
+        match self {
+            Self::MaliT628 => midgard::WINDOW,
+            Self::Mali400 => utgard::WINDOW,
+        }
+    }
+
+    /// The interrupt lines' names in the device tree (`interrupt-names`), in the order of
+    /// their numbers.
+    pub fn lines(self) -> &'static [&'static str] {
+        match self {
+            Self::MaliT628 => &midgard::LINES,
+            Self::Mali400 => &utgard::LINES,
+        }
+    }
+
+    /// A model of it, out of reset.
+    pub fn model(self) -> Box<dyn RegisterModel + Send> {
+        match self {
+            Self::MaliT628 => Box::new(midgard::Midgard::default()),
+            Self::Mali400 => Box::new(utgard::Utgard::default()),
+        }
+    }
+}
+
+/// A GPU's registers. Times are simulated, in nanoseconds, and must not go back.
+pub trait RegisterModel {
+    /// What a load at `offset` returns at `now_ns`; 0 where there is no register.
+    fn read(&self, now_ns: u64, offset: u32) -> u32;
+
+    /// A store of 4 bytes at `offset` at `now_ns`. Appends what it causes, in order. A store
+    /// where there is no register, or that is not aligned, does nothing.
+    ///
+    /// `memory` is read only where a paused job's access is tried again.
+    fn write(
+        &mut self,
+        now_ns: u64,
+        offset: u32,
+        value: u32,
+        memory: &dyn GuestMemory,
+        effects: &mut Vec<Effect>,
+    );
+
+    /// A running job ended at `now_ns`: sets status and interrupts; the slot's next job may
+    /// start.
+    ///
+    /// # Errors
+    ///
+    /// [`NotRunning`] if it is over already.
+    fn finish(
+        &mut self,
+        now_ns: u64,
+        job: JobId,
+        outcome: Outcome,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), NotRunning>;
+
+    /// A running job waits for the driver: sets the fault registers and interrupts. It stays
+    /// running until it is resumed, lost or finished.
+    ///
+    /// # Errors
+    ///
+    /// [`NotRunning`] if it is over already.
+    fn pause(
+        &mut self,
+        job: JobId,
+        why: Pause,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), NotRunning>;
+
+    /// The interrupt lines' levels, a bit each.
+    fn interrupts(&self) -> u32;
+
+    /// Appends the words whose copy in RAM is stale (after a reset, hundreds) and takes them
+    /// as written there. The copy begins as all zeros and takes every store as it is.
+    fn take_changes(&mut self, changes: &mut Vec<Change>);
+
+    /// All words, as a copy in RAM holds them.
+    fn words(&self) -> &[u32];
+
+    /// The jobs that run.
+    fn running(&self) -> Vec<JobId>;
+
+    /// An address space's tables.
+    fn tables(&self, space: Space) -> Tables;
+
+    /// Translates an address through an address space's tables as they are now.
+    ///
+    /// # Errors
+    ///
+    /// The fault that the hardware raises: hand it to [`RegisterModel::pause`].
+    fn translate(
+        &self,
+        space: Space,
+        address: u64,
+        access: Access,
+        memory: &dyn GuestMemory,
+    ) -> Result<Translation, Fault> {
+        self.tables(space).translate(address, access, memory)
+    }
+}
+
+/// Tells the lines that changed from `before` to `now`.
+fn line_changes(before: u32, now: u32, effects: &mut Vec<Effect>) {
+    for line in (0..32).filter(|line| (before ^ now) >> line & 1 != 0) {
+        effects.push(Effect::Interrupt {
+            line,
+            high: now >> line & 1 != 0,
+        });
+    }
+}

@@ -1,0 +1,113 @@
+//! GPU address to guest physical address, through the tables that the driver keeps in RAM.
+
+use crate::memory::GuestMemory;
+use crate::{midgard, utgard};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Reads data.
+    Read,
+    /// Writes data.
+    Write,
+    /// Fetches a shader's instructions.
+    Execute,
+}
+
+/// An address space's tables, as its MMU latched them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tables {
+    /// Every access faults.
+    #[default]
+    Unmapped,
+    /// GPU addresses are guest physical addresses.
+    Identity,
+    /// Midgard: four levels of 512 entries of 8 bytes, as `io-pgtable-arm.c` builds them
+    /// for `ARM_MALI_LPAE`.
+    Lpae {
+        /// Guest physical address of the first level.
+        root: u64,
+    },
+    /// Utgard: a page directory and page tables of 1024 entries of 4 bytes, as `lima_vm.c`
+    /// builds them.
+    Directory {
+        /// Guest physical address of the page directory.
+        root: u32,
+    },
+}
+
+impl Tables {
+    /// Translates one address. Reads at most four table entries, whatever they hold.
+    ///
+    /// # Errors
+    ///
+    /// The fault that the hardware raises.
+    pub fn translate(
+        self,
+        address: u64,
+        access: Access,
+        memory: &dyn GuestMemory,
+    ) -> Result<Translation, Fault> {
+        match self {
+            Self::Unmapped => Err(Fault::new(FaultKind::Unmapped, address, access)),
+            Self::Identity => Ok(Translation::at(address, address, 4096)),
+            Self::Lpae { root } => midgard::walk(root, address, access, memory),
+            Self::Directory { root } => utgard::walk(root, address, access, memory),
+        }
+    }
+}
+
+/// Where a GPU address lies in the guest's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Guest physical address.
+    pub address: u64,
+    /// How many bytes from there on are in the same page or block.
+    pub bytes: u64,
+}
+
+impl Translation {
+    /// `address` in the page or block of `size` bytes, a power of two, that lies at `base`.
+    pub(crate) fn at(base: u64, address: u64, size: u64) -> Self {
+        let inside = address & (size - 1);
+        Self {
+            address: (base & !(size - 1)) | inside,
+            bytes: size - inside,
+        }
+    }
+}
+
+/// Why an access failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// The address space has no tables.
+    Unmapped,
+    /// No entry at this level of the tables, the first being 1.
+    Translation(u8),
+    /// An entry at this level forbids the access.
+    Permission(u8),
+    /// The table of this level is not in memory.
+    TableBus(u8),
+}
+
+/// A failed access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fault {
+    /// Why.
+    pub kind: FaultKind,
+    /// The GPU address of the access.
+    pub address: u64,
+    /// What the access was to do.
+    pub access: Access,
+}
+
+impl Fault {
+    /// A fault of `kind`.
+    pub fn new(kind: FaultKind, address: u64, access: Access) -> Self {
+        Self {
+            kind,
+            address,
+            access,
+        }
+    }
+}
