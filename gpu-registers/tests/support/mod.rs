@@ -3,6 +3,8 @@
 
 #![allow(dead_code, missing_docs)]
 
+pub mod checked;
+
 use gil_gpu_registers::{
     Change, Effect, Gpu, GuestMemory, Job, JobId, NotMemory, NotRunning, Outcome, Pause,
     RegisterModel,
