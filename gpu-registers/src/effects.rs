@@ -1,6 +1,6 @@
 //! What a store, or the end of a job, causes outside the registers.
 
-use crate::translation::{Fault, Tables};
+use crate::tables::{Fault, Tables};
 use thiserror::Error;
 
 /// A job that the GPU started. Numbers are not reused while a model lives.

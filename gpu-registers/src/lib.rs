@@ -25,7 +25,7 @@ mod effects;
 mod interrupts;
 mod memory;
 pub mod midgard;
-mod translation;
+mod tables;
 pub mod utgard;
 mod words;
 
@@ -34,7 +34,7 @@ pub use effects::{
     Space, Stop, Work,
 };
 pub use memory::{GuestMemory, NotMemory};
-pub use translation::{Access, Fault, FaultKind, Tables, Translation};
+pub use tables::{Access, Fault, FaultKind, Tables, Translation};
 pub use words::Change;
 
 /// The GPUs that there are models of.

@@ -360,7 +360,11 @@ fn a_page_fault_is_reported_and_reset() {
     ]);
     assert_eq!(machine.lines, 0);
     machine.run(&GP_HARD_RESET);
-    machine.run(&[Poll(0x3004, 2, 2), Write(0x301c, 0), Write(0x3000, 0xcafe_babe)]);
+    machine.run(&[
+        Poll(0x3004, 2, 2),
+        Write(0x301c, 0),
+        Write(0x3000, 0xcafe_babe),
+    ]);
     machine.run(&mmu_init(0x3000)[1..]);
     machine.run(&[Poll(0x3004, 2, 0)]);
     let why = Lost::Reset;

@@ -139,11 +139,7 @@ fn ready() -> Machine {
 /// Status, raw and masked causes that the job interrupt's handler reads and clears.
 fn handle_job_irq(machine: &mut Machine, causes: u32) {
     assert_eq!(machine.lines & JOB_LINE, JOB_LINE);
-    machine.run(&[
-        Read(0x100c, causes),
-        Write(0x1008, 0),
-        Read(0x1000, causes),
-    ]);
+    machine.run(&[Read(0x100c, causes), Write(0x1008, 0), Read(0x1000, causes)]);
     for slot in (0..3).filter(|slot| causes >> (16 + slot) & 1 != 0) {
         machine.write(0x1860 + slot * 0x80, 0);
     }
@@ -493,11 +489,7 @@ fn two_jobs_that_fault_in_one_space_are_reported_one_after_the_other() {
     machine.pause(jobs[0], Pause::Fault(read)).expect("it runs");
     machine.pause(jobs[1], Pause::Fault(run)).expect("it runs");
     handle_mmu_irq(&mut machine, 0x2c1, 0x5000);
-    machine.run(&[
-        Write(0x2008, !0),
-        Read(0x241c, 0x1c8),
-        Read(0x2420, 0x6000),
-    ]);
+    machine.run(&[Write(0x2008, !0), Read(0x241c, 0x1c8), Read(0x2420, 0x6000)]);
     assert_eq!(machine.lines, MMU_LINE);
 }
 

@@ -113,9 +113,8 @@ impl Builder {
 
 /// Addresses that share tables often.
 fn address() -> impl Strategy<Value = u64> {
-    (0_u64..2, 0_u64..3, 0_u64..4, 0_u64..4).prop_map(|(a, b, c, d)| {
-        a << 39 | b << 30 | c << 21 | d << 12
-    })
+    (0_u64..2, 0_u64..3, 0_u64..4, 0_u64..4)
+        .prop_map(|(a, b, c, d)| a << 39 | b << 30 | c << 21 | d << 12)
 }
 
 fn size() -> impl Strategy<Value = u64> {

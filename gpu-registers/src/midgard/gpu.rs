@@ -48,12 +48,7 @@ impl Midgard {
         }
     }
 
-    pub(super) fn write_gpu(
-        &mut self,
-        offset: u32,
-        store: &Store<'_>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn write_gpu(&mut self, offset: u32, store: &Store<'_>, effects: &mut Vec<Effect>) {
         if GPU_INTERRUPTS.write(&mut self.words, offset, store.value) {
             return;
         }

@@ -5,7 +5,7 @@ use super::slots::Stalled;
 use super::{MMU_INTERRUPTS, Midgard, Store, status};
 use crate::effects::{Effect, Flush, Lost, Space};
 use crate::memory::GuestMemory;
-use crate::translation::{Fault, FaultKind, Tables};
+use crate::tables::{Fault, FaultKind, Tables};
 
 /// Where address space `space` has its register `register`.
 fn at(space: Space, register: u32) -> u32 {
@@ -30,12 +30,7 @@ fn tables(transtab: u64) -> Tables {
 }
 
 impl Midgard {
-    pub(super) fn write_mmu(
-        &mut self,
-        offset: u32,
-        store: &Store<'_>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn write_mmu(&mut self, offset: u32, store: &Store<'_>, effects: &mut Vec<Effect>) {
         if MMU_INTERRUPTS.write(&mut self.words, offset, store.value) {
             if offset == mmu::INT_CLEAR {
                 self.report_waiting();

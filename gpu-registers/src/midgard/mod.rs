@@ -16,14 +16,11 @@ mod power;
 pub mod registers;
 mod slots;
 pub mod status;
-mod walk;
-
-pub(crate) use walk::walk;
 
 use crate::effects::{Effect, JobId, NotRunning, Outcome, Pause, Space};
 use crate::interrupts::InterruptBlock;
 use crate::memory::GuestMemory;
-use crate::translation::Tables;
+use crate::tables::Tables;
 use crate::words::{Change, Words};
 use crate::{RegisterModel, line_changes};
 use gpu::CycleCounter;

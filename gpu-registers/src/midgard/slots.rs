@@ -3,7 +3,7 @@
 use super::registers::job;
 use super::{JOB_INTERRUPTS, Midgard, Store, status};
 use crate::effects::{Effect, Job, JobId, NotRunning, Outcome, Processor, Space, Stop, Work};
-use crate::translation::Fault;
+use crate::tables::Fault;
 
 /// What a job slot does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,12 +48,7 @@ fn causes(slot: u8) -> (u32, u32) {
 }
 
 impl Midgard {
-    pub(super) fn write_job(
-        &mut self,
-        offset: u32,
-        store: &Store<'_>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn write_job(&mut self, offset: u32, store: &Store<'_>, effects: &mut Vec<Effect>) {
         if JOB_INTERRUPTS.write(&mut self.words, offset, store.value) {
             if offset == job::INT_CLEAR {
                 self.acknowledge(store, effects);

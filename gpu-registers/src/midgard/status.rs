@@ -1,7 +1,7 @@
 //! Exception codes of JSn_STATUS and ASn_FAULTSTATUS (`panfrost_device.h`; those of gem5's
 //! NoMali are the same).
 
-use crate::translation::{Access, Fault, FaultKind};
+use crate::tables::{Access, Fault, FaultKind};
 
 /// Nothing has run.
 pub const OK: u32 = 0x00;

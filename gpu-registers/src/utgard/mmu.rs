@@ -5,7 +5,7 @@ use super::registers::unit;
 use super::{PROCESSORS, Store, Utgard};
 use crate::effects::{Effect, Flush, Reset, Space};
 use crate::interrupts::InterruptBlock;
-use crate::translation::{Access, Fault, FaultKind, Tables};
+use crate::tables::{Access, Fault, FaultKind, Tables};
 
 /// Where the MMU of `space` has its register `register`.
 fn at(space: Space, register: u32) -> u32 {

@@ -14,15 +14,12 @@ mod mmu;
 mod pmu;
 mod pp;
 pub mod registers;
-mod walk;
-
-pub(crate) use walk::walk;
 
 use crate::effects::{
     Effect, Job, JobId, Lost, NotRunning, Outcome, Pause, Processor, Range, Space, Work,
 };
 use crate::memory::GuestMemory;
-use crate::translation::Tables;
+use crate::tables::Tables;
 use crate::words::{Change, Words};
 use crate::{RegisterModel, line_changes};
 use registers::unit;

@@ -145,10 +145,13 @@ impl Machine {
 
     /// The jobs that started since the last call.
     pub fn started(&mut self) -> Vec<Job> {
-        let jobs = self.effects().into_iter().filter_map(|effect| match effect {
-            Effect::Start(job) => Some(job),
-            _ => None,
-        });
+        let jobs = self
+            .effects()
+            .into_iter()
+            .filter_map(|effect| match effect {
+                Effect::Start(job) => Some(job),
+                _ => None,
+            });
         jobs.collect()
     }
 

@@ -9,14 +9,19 @@
 //! | [`board`] | a host's requests, calls' arguments, kernels' sources |
 //! | [`detect`] | kernels and ELF files |
 //! | [`drivers`] | calls of kernel drivers |
+//! | [`registers`] | a GPU's driver in the guest |
 
 pub mod board;
 pub mod detect;
 pub mod double;
 pub mod drivers;
 pub mod file;
+#[allow(missing_docs)]
+#[path = "../../../gpu-registers/tests/support/mod.rs"]
+pub mod gpu;
 pub mod host;
 mod input;
+pub mod registers;
 #[allow(missing_docs, unused_imports)]
 #[path = "../../../host-iface/tests/support/mod.rs"]
 pub mod support;
@@ -28,7 +33,7 @@ pub use input::Input;
 pub type Body = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 22] = [
+pub const TARGETS: [(&str, Body); 23] = [
     ("arguments", wire::arguments),
     ("btf", detect::btf),
     ("checkpoint", host::checkpoint),
@@ -44,6 +49,7 @@ pub const TARGETS: [(&str, Body); 22] = [
     ("kernel_image", detect::kernel_image),
     ("opencl_c", board::opencl_c),
     ("options", wire::options),
+    ("registers", registers::stores),
     ("replies", host::replies),
     ("rows", wire::rows),
     ("server", board::server),

@@ -1,8 +1,8 @@
 //! T6xx's tables: four levels of 512 entries of 8 bytes, 48 bits of GPU address
 //! (`io-pgtable-arm.c`, `ARM_MALI_LPAE`).
 
+use super::{Access, Fault, FaultKind, Translation};
 use crate::memory::{GuestMemory, read_u64};
-use crate::translation::{Access, Fault, FaultKind, Translation};
 
 const LEVELS: u8 = 4;
 const ADDRESS_BITS: u32 = 48;
@@ -15,7 +15,7 @@ const WRITABLE: u64 = 1 << 7;
 const NOT_EXECUTABLE: u64 = 1 << 54;
 
 /// Translates `address` through the tables at `root`.
-pub(crate) fn walk(
+pub(super) fn walk(
     root: u64,
     address: u64,
     access: Access,

@@ -1,7 +1,9 @@
 //! GPU address to guest physical address, through the tables that the driver keeps in RAM.
 
+mod directory;
+mod lpae;
+
 use crate::memory::GuestMemory;
-use crate::{midgard, utgard};
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,8 +53,8 @@ impl Tables {
         match self {
             Self::Unmapped => Err(Fault::new(FaultKind::Unmapped, address, access)),
             Self::Identity => Ok(Translation::at(address, address, 4096)),
-            Self::Lpae { root } => midgard::walk(root, address, access, memory),
-            Self::Directory { root } => utgard::walk(root, address, access, memory),
+            Self::Lpae { root } => lpae::walk(root, address, access, memory),
+            Self::Directory { root } => directory::walk(root, address, access, memory),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Utgard's tables: a page directory and page tables of 1024 entries of 4 bytes
 //! (`lima_vm.c`).
 
+use super::{Access, Fault, FaultKind, Translation};
 use crate::memory::{GuestMemory, read_u32};
-use crate::translation::{Access, Fault, FaultKind, Translation};
 
 const PRESENT: u32 = 1 << 0;
 const READABLE: u32 = 1 << 1;
@@ -10,7 +10,7 @@ const WRITABLE: u32 = 1 << 2;
 const PAGE: u32 = !0xfff;
 
 /// Translates `address` through the directory at `root`.
-pub(crate) fn walk(
+pub(super) fn walk(
     root: u32,
     address: u64,
     access: Access,
