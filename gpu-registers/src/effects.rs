@@ -1,14 +1,15 @@
 //! What a store, or the end of a job, causes outside the registers.
 
 use crate::tables::{Fault, Tables};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A job that the GPU started. Numbers are not reused while a model lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct JobId(pub u64);
 
 /// What runs a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Processor {
     /// T628's job slot: 0 fragments, 1 vertices, tiler and compute, 2 compute.
     JobSlot(u8),
@@ -19,11 +20,11 @@ pub enum Processor {
 }
 
 /// An address space: T628's ASn; Mali-400's MMU, 0 of the GP, n + 1 of PPn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Space(pub u8);
 
 /// A half-open range of GPU addresses of Mali-400.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Range {
     /// The first byte.
     pub start: u32,
@@ -32,7 +33,7 @@ pub struct Range {
 }
 
 /// The registers that describe a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
     /// T628: what JSn_*_NEXT held.
     Chain {
@@ -59,7 +60,7 @@ pub enum Work {
 }
 
 /// Registers of a pixel processor's frame, in the order of their offsets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     /// From 0x000; word 0 is the GPU address of the polygon list.
     pub frame: [u32; 23],
@@ -68,7 +69,7 @@ pub struct Frame {
 }
 
 /// A job that begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// Its number.
     pub id: JobId,
@@ -85,7 +86,7 @@ pub struct Job {
 }
 
 /// How a running job is asked to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stop {
     /// At the next job of the chain; the driver will resume there.
     Soft,
@@ -205,7 +206,7 @@ pub enum Outcome {
 }
 
 /// Why a job cannot go on until the driver has done something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pause {
     /// An access failed.
     Fault(Fault),

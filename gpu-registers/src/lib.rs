@@ -25,6 +25,7 @@ mod effects;
 mod interrupts;
 mod memory;
 pub mod midgard;
+mod model;
 mod tables;
 pub mod utgard;
 mod words;
@@ -34,8 +35,9 @@ pub use effects::{
     Space, Stop, Work,
 };
 pub use memory::{GuestMemory, NotMemory};
+pub use model::Model;
 pub use tables::{Access, Fault, FaultKind, Tables, Translation};
-pub use words::Change;
+pub use words::{BadState, Change};
 
 /// The GPUs that there are models of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,10 +91,10 @@ impl Gpu {
     }
 
     /// A model of it, out of reset.
-    pub fn model(self) -> Box<dyn RegisterModel + Send> {
+    pub fn model(self) -> Model {
         match self {
-            Self::MaliT628 => Box::new(midgard::Midgard::default()),
-            Self::Mali400 => Box::new(utgard::Utgard::default()),
+            Self::MaliT628 => Model::MaliT628(Box::default()),
+            Self::Mali400 => Model::Mali400(Box::default()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The register file: what a read returns, and which words of a copy in RAM are stale.
 
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
 /// A value that a register's word must hold in a copy of the register page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -9,9 +12,74 @@ pub struct Change {
     pub value: u32,
 }
 
+/// Why saved registers are none of this GPU.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum BadState {
+    /// The register page has another size.
+    #[error("the saved registers are {found} bytes, this GPU has {expected}")]
+    Size {
+        /// Of the saved one, bytes.
+        found: u32,
+        /// Of the GPU, bytes.
+        expected: u32,
+    },
+    /// A word lies outside the page.
+    #[error("a saved register is at {0:#x}, outside the page")]
+    Offset(u32),
+    /// A job has an address space that does not exist.
+    #[error("a saved job is in address space {0}, which does not exist")]
+    Space(u8),
+    /// A job has a number that was not given out, or another's.
+    #[error("a saved job has number {0}, which is not its own")]
+    Job(u64),
+}
+
+/// Words that are not 0, as a checkpoint has them.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedWords {
+    bytes: u32,
+    words: Vec<(u32, u32)>,
+}
+
+impl From<Words> for SavedWords {
+    fn from(words: Words) -> Self {
+        let offsets = (0..).step_by(4);
+        let all = offsets.zip(&words.now).filter(|(_, word)| **word != 0);
+        Self {
+            bytes: words.bytes(),
+            words: all.map(|(offset, word)| (offset, *word)).collect(),
+        }
+    }
+}
+
+impl TryFrom<SavedWords> for Words {
+    type Error = BadState;
+
+    /// The whole copy is stale.
+    fn try_from(saved: SavedWords) -> Result<Self, BadState> {
+        const LARGEST: u32 = 0x1_0000;
+        let (found, expected) = (saved.bytes, LARGEST);
+        if found > LARGEST {
+            return Err(BadState::Size { found, expected });
+        }
+        let mut words = Self::new(found);
+        for (offset, word) in saved.words {
+            if offset >= found || offset % 4 != 0 {
+                return Err(BadState::Offset(offset));
+            }
+            words.set(offset, word);
+        }
+        for offset in (0..words.bytes()).step_by(4) {
+            words.spoil(offset);
+        }
+        Ok(words)
+    }
+}
+
 /// The words of a register page, and a copy that only [`Words::store`] and
 /// [`Words::take_changes`] bring up to date, as the guest's RAM does.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "SavedWords", into = "SavedWords")]
 pub(crate) struct Words {
     now: Vec<u32>,
     copy: Vec<u32>,
@@ -29,6 +97,20 @@ impl Words {
             touched: Vec::new(),
             marked: vec![false; count],
         }
+    }
+
+    /// The page's size.
+    pub fn bytes(&self) -> u32 {
+        self.now.len() as u32 * 4
+    }
+
+    /// Whether the page has this size.
+    pub fn expect(&self, bytes: u32) -> Result<(), BadState> {
+        let (found, expected) = (self.bytes(), bytes);
+        if found == expected {
+            return Ok(());
+        }
+        Err(BadState::Size { found, expected })
     }
 
     /// All words, in the order of their offsets.
@@ -108,4 +190,19 @@ impl Words {
             self.touched.push(index);
         }
     }
+}
+
+/// Checks that running jobs have numbers of their own, below the next one.
+pub(crate) fn check_numbers(
+    jobs: impl Iterator<Item = u64>,
+    next_job: u64,
+) -> Result<(), BadState> {
+    let mut seen = Vec::new();
+    for job in jobs {
+        if job >= next_job || seen.contains(&job) {
+            return Err(BadState::Job(job));
+        }
+        seen.push(job);
+    }
+    Ok(())
 }

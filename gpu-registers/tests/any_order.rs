@@ -3,9 +3,10 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use gil_gpu_registers::Gpu;
+use gil_gpu_registers::{Gpu, Model};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use support::Ram;
 use support::checked::{Action, Checked, access, command, outcome, pause};
 
 /// Values that mean something, and any.
@@ -50,6 +51,7 @@ fn action(gpu: Gpu) -> impl Strategy<Value = Action> {
             .prop_map(|(which, how, status, at)| Action::Finish(which, outcome(how, status, at))),
         3 => (any::<u8>(), any::<u8>(), 0_u8..9, address())
             .prop_map(|(which, why, level, at)| Action::Pause(which, pause(why, level, at))),
+        1 => Just(Action::Restore),
         1 => (0_u8..20, address(), any::<u8>())
             .prop_map(|(space, at, how)| Action::Translate(space, at, access(how))),
     ]
@@ -69,4 +71,36 @@ proptest! {
         let mut machine = Checked::new(Gpu::Mali400);
         actions.into_iter().for_each(|action| machine.act(action));
     }
+
+    #[test]
+    fn a_damaged_checkpoint_is_refused_or_taken(
+        actions in vec(action(Gpu::MaliT628), 0..60),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        stores in vec((offset(Gpu::MaliT628), value()), 0..60),
+    ) {
+        let mut machine = Checked::new(Gpu::MaliT628);
+        actions.into_iter().for_each(|action| machine.act(action));
+        let mut saved = machine.saved();
+        for (at, byte) in damage {
+            *at.get_mut(&mut saved) = byte;
+        }
+        if let Ok(model) = postcard::from_bytes(&saved) {
+            use_up(model, &stores);
+        }
+    }
+}
+
+/// Does what a driver and a board do to a model of any state.
+fn use_up(mut model: Model, stores: &[(u32, u32)]) {
+    let mut effects = Vec::new();
+    for (offset, value) in stores {
+        model.write(0, *offset, *value, &Ram::default(), &mut effects);
+    }
+    for job in model.running() {
+        let outcome = outcome(0, 0, 0);
+        model
+            .finish(0, job, outcome, &mut effects)
+            .expect("it runs");
+    }
+    model.take_changes(&mut Vec::new());
 }

@@ -5,7 +5,7 @@ mod support;
 
 use gil_gpu_registers::midgard::{Configuration, Midgard};
 use gil_gpu_registers::{
-    Access, Effect, Fault, FaultKind, Flush, Gpu, JobId, Lost, NotRunning, Outcome, Pause,
+    Access, Effect, Fault, FaultKind, Flush, Gpu, JobId, Lost, Model, NotRunning, Outcome, Pause,
     Processor, Reset, Space, Stop, Tables, Work,
 };
 use support::{Machine, Poll, Read, Step, Write};
@@ -183,7 +183,7 @@ fn suspend_and_resume() {
 
 #[test]
 fn the_six_core_one_has_its_cores() {
-    let mut machine = Machine::of(Box::new(Midgard::new(Configuration::MP6)));
+    let mut machine = Machine::of(Model::MaliT628(Box::new(Midgard::new(Configuration::MP6))));
     machine.run(&SOFT_RESET);
     machine.run(&[
         Read(0x100, 0x3f),
@@ -570,4 +570,19 @@ fn a_store_that_is_not_aligned_does_nothing() {
     }
     assert!(machine.effects().is_empty());
     assert!(before == machine.model.words());
+}
+
+#[test]
+fn a_checkpoint_in_mid_job_goes_on() {
+    let mut machine = ready();
+    machine.run(&submit(1, 0x1000));
+    machine.run(&submit(1, 0x2000));
+    let job = machine.job().id;
+    let fault = write_fault(0x20_0000);
+    machine.pause(job, Pause::Fault(fault)).expect("it runs");
+    machine.restore();
+    handle_mmu_irq(&mut machine, 0x3c3, 0x20_0000);
+    machine.restore();
+    machine.finish(job, Outcome::Done).expect("it runs");
+    assert!(machine.job().id > job);
 }

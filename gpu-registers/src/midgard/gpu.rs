@@ -4,6 +4,7 @@ use super::registers::gpu::{self, cause, command};
 use super::registers::power;
 use super::{GPU_INTERRUPTS, Midgard, Store, WINDOW};
 use crate::effects::{Effect, Flush, Lost, Reset};
+use serde::{Deserialize, Serialize};
 
 /// What NoMali's T62x identifies itself with, but for version and cores.
 const IDENTITY: [(u32, u32); 16] = [
@@ -28,7 +29,7 @@ const IDENTITY: [(u32, u32); 16] = [
 const TILER_PRESENT: u64 = 1;
 
 /// GPU_CYCLE_COUNT: what it counted, and since when it counts on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CycleCounter {
     counted: u64,
     since_ns: Option<u64>,

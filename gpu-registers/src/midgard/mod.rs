@@ -21,9 +21,10 @@ use crate::effects::{Effect, JobId, NotRunning, Outcome, Pause, Space};
 use crate::interrupts::InterruptBlock;
 use crate::memory::GuestMemory;
 use crate::tables::Tables;
-use crate::words::{Change, Words};
+use crate::words::{BadState, Change, Words, check_numbers};
 use crate::{RegisterModel, line_changes};
 use gpu::CycleCounter;
+use serde::{Deserialize, Serialize};
 use slots::Slot;
 
 /// Bytes of register space.
@@ -33,7 +34,7 @@ pub const WINDOW: u32 = 0x4000;
 pub const LINES: [&str; 3] = ["job", "mmu", "gpu"];
 
 /// What distinguishes one T6xx from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
     /// GPU_ID: product and version.
     pub id: u32,
@@ -89,7 +90,8 @@ const MMU_INTERRUPTS: InterruptBlock = InterruptBlock {
 };
 
 /// The model.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Midgard {
     configuration: Configuration,
     words: Words,
@@ -97,6 +99,44 @@ pub struct Midgard {
     tables: [Tables; registers::mmu::SPACES as usize],
     next_job: u64,
     cycles: CycleCounter,
+}
+
+/// A model out of a checkpoint.
+#[derive(Deserialize)]
+struct Unchecked {
+    configuration: Configuration,
+    words: Words,
+    slots: [Slot; registers::job::SLOTS as usize],
+    tables: [Tables; registers::mmu::SPACES as usize],
+    next_job: u64,
+    cycles: CycleCounter,
+}
+
+impl TryFrom<Unchecked> for Midgard {
+    type Error = BadState;
+
+    fn try_from(saved: Unchecked) -> Result<Self, BadState> {
+        saved.words.expect(WINDOW)?;
+        let jobs = saved.slots.iter().filter_map(Slot::job);
+        check_numbers(jobs.map(|job| job.0), saved.next_job)?;
+        let running = saved.slots.iter().filter_map(|slot| slot.running);
+        let mut spaces = running.map(|running| running.space.0);
+        if let Some(space) = spaces.find(|space| *space >= registers::mmu::SPACES) {
+            return Err(BadState::Space(space));
+        }
+        let mut gpu = Self {
+            configuration: saved.configuration,
+            words: saved.words,
+            slots: saved.slots,
+            tables: saved.tables,
+            next_job: saved.next_job,
+            cycles: saved.cycles,
+        };
+        for block in [JOB_INTERRUPTS, MMU_INTERRUPTS, GPU_INTERRUPTS] {
+            block.raise(&mut gpu.words, 0);
+        }
+        Ok(gpu)
+    }
 }
 
 /// What a store comes with.

@@ -4,9 +4,10 @@ use super::registers::job;
 use super::{JOB_INTERRUPTS, Midgard, Store, status};
 use crate::effects::{Effect, Job, JobId, NotRunning, Outcome, Processor, Space, Stop, Work};
 use crate::tables::Fault;
+use serde::{Deserialize, Serialize};
 
 /// What a job slot does.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Slot {
     pub(super) running: Option<Running>,
     /// A job failed; the next one waits until the driver has cleared the cause.
@@ -14,7 +15,7 @@ pub(super) struct Slot {
 }
 
 /// A chain that runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Running {
     pub(super) id: JobId,
     pub(super) space: Space,
@@ -24,7 +25,7 @@ pub(super) struct Running {
 }
 
 /// A chain that waits for the driver to mend its address space.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Stalled {
     pub(super) fault: Fault,
     /// Whether the fault registers had its fault; those of the space may have another's.
@@ -139,7 +140,7 @@ impl Midgard {
             return self.fail(slot, status::CONFIG_FAULT, head);
         };
         let id = JobId(self.next_job);
-        self.next_job += 1;
+        self.next_job = self.next_job.wrapping_add(1);
         self.words.set(at(slot, job::STATUS), status::ACTIVE);
         self.slots[usize::from(slot)].running = Some(Running {
             id,

@@ -4,9 +4,10 @@ mod directory;
 mod lpae;
 
 use crate::memory::GuestMemory;
+use serde::{Deserialize, Serialize};
 
 /// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// Reads data.
     Read,
@@ -17,7 +18,7 @@ pub enum Access {
 }
 
 /// An address space's tables, as its MMU latched them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Tables {
     /// Every access faults.
     #[default]
@@ -80,7 +81,7 @@ impl Translation {
 }
 
 /// Why an access failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FaultKind {
     /// The address space has no tables.
     Unmapped,
@@ -93,7 +94,7 @@ pub enum FaultKind {
 }
 
 /// A failed access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fault {
     /// Why.
     pub kind: FaultKind,

@@ -18,11 +18,13 @@ pub mod registers;
 use crate::effects::{
     Effect, Job, JobId, Lost, NotRunning, Outcome, Pause, Processor, Range, Space, Work,
 };
+use crate::interrupts::InterruptBlock;
 use crate::memory::GuestMemory;
 use crate::tables::Tables;
-use crate::words::{Change, Words};
+use crate::words::{BadState, Change, Words, check_numbers};
 use crate::{RegisterModel, line_changes};
 use registers::unit;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of register space.
 pub const WINDOW: u32 = 0x1_0000;
@@ -42,7 +44,8 @@ const L2_SIZE: u32 = 0x0611_0206;
 const PROCESSORS: u8 = 5;
 
 /// The model.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Utgard {
     words: Words,
     /// What the GP runs, then the PPs.
@@ -50,8 +53,36 @@ pub struct Utgard {
     next_job: u64,
 }
 
+/// A model out of a checkpoint.
+#[derive(Deserialize)]
+struct Unchecked {
+    words: Words,
+    running: [Option<Running>; PROCESSORS as usize],
+    next_job: u64,
+}
+
+impl TryFrom<Unchecked> for Utgard {
+    type Error = BadState;
+
+    fn try_from(saved: Unchecked) -> Result<Self, BadState> {
+        saved.words.expect(WINDOW)?;
+        let running = saved.running.iter().flatten();
+        check_numbers(running.map(|running| running.id.0), saved.next_job)?;
+        let mut gpu = Self {
+            words: saved.words,
+            running: saved.running,
+            next_job: saved.next_job,
+        };
+        for index in 0..PROCESSORS {
+            gpu.processor_interrupts(index).raise(&mut gpu.words, 0);
+            mmu::interrupts(Space(index)).raise(&mut gpu.words, 0);
+        }
+        Ok(gpu)
+    }
+}
+
 /// A job that runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Running {
     id: JobId,
     /// What it waits for.
@@ -117,7 +148,7 @@ impl Utgard {
     /// Starts a job on a processor that runs none.
     fn start(&mut self, index: u8, now_ns: u64, work: Work, effects: &mut Vec<Effect>) {
         let id = JobId(self.next_job);
-        self.next_job += 1;
+        self.next_job = self.next_job.wrapping_add(1);
         self.running[usize::from(index)] = Some(Running { id, paused: None });
         let space = Space(index);
         effects.push(Effect::Start(Job {
@@ -233,7 +264,7 @@ impl RegisterModel for Utgard {
 
     fn interrupts(&self) -> u32 {
         (0..PROCESSORS).fold(0, |all, index| {
-            let own = self.processor_line(index);
+            let own = self.processor_interrupts(index).level(&self.words);
             let mmu = mmu::interrupts(Space(index)).level(&self.words);
             all | u32::from(own) << (2 * index) | u32::from(mmu) << (2 * index + 1)
         })
@@ -262,10 +293,10 @@ impl RegisterModel for Utgard {
 }
 
 impl Utgard {
-    fn processor_line(&self, index: u8) -> bool {
+    fn processor_interrupts(&self, index: u8) -> InterruptBlock {
         match processor(index) {
-            Processor::Pp(pp) => pp::interrupts(pp).level(&self.words),
-            _ => gp::INTERRUPTS.level(&self.words),
+            Processor::Pp(pp) => pp::interrupts(pp),
+            _ => gp::INTERRUPTS,
         }
     }
 

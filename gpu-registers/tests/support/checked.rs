@@ -18,6 +18,8 @@ pub enum Action {
     Finish(u8, Outcome),
     /// A running job waits.
     Pause(u8, Pause),
+    /// A checkpoint is taken and restored.
+    Restore,
     /// An address is translated.
     Translate(u8, u64, Access),
 }
@@ -75,12 +77,18 @@ impl Checked {
             }
             Action::Finish(which, outcome) => self.finish(which, outcome),
             Action::Pause(which, why) => self.pause(which, why),
+            Action::Restore => self.machine.restore(),
             Action::Translate(space, address, access) => self.translate(space, address, access),
         }
         self.follow();
         self.check_lines();
         self.check_jobs();
         self.check_identity();
+    }
+
+    /// The model, saved.
+    pub fn saved(&self) -> Vec<u8> {
+        postcard::to_stdvec(&self.machine.model).expect("it can be saved")
     }
 
     fn chosen(&self, which: u8) -> Option<JobId> {

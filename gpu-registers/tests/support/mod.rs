@@ -6,8 +6,7 @@
 pub mod checked;
 
 use gil_gpu_registers::{
-    Change, Effect, Gpu, GuestMemory, Job, JobId, NotMemory, NotRunning, Outcome, Pause,
-    RegisterModel,
+    Change, Effect, Gpu, GuestMemory, Job, JobId, Model, NotMemory, NotRunning, Outcome, Pause,
 };
 use std::collections::BTreeMap;
 
@@ -64,7 +63,7 @@ pub use Step::{Poll, Read, Write};
 
 /// A model, its copy, and what it caused.
 pub struct Machine {
-    pub model: Box<dyn RegisterModel + Send>,
+    pub model: Model,
     pub memory: Ram,
     pub now_ns: u64,
     pub lines: u32,
@@ -77,7 +76,7 @@ impl Machine {
         Self::of(gpu.model())
     }
 
-    pub fn of(model: Box<dyn RegisterModel + Send>) -> Self {
+    pub fn of(model: Model) -> Self {
         let copy = vec![0; model.words().len()];
         let mut machine = Self {
             model,
@@ -134,6 +133,18 @@ impl Machine {
         let paused = self.model.pause(job, why, &mut self.effects);
         self.settle();
         paused
+    }
+
+    /// Saves the model and goes on with a restored one, and a copy in RAM of any contents.
+    pub fn restore(&mut self) {
+        let saved = postcard::to_stdvec(&self.model).expect("it can be saved");
+        let restored: Model = postcard::from_bytes(&saved).expect("it was saved so");
+        assert!(self.model.words() == restored.words());
+        assert_eq!(self.model.running(), restored.running());
+        assert_eq!(postcard::to_stdvec(&restored), Ok(saved));
+        self.model = restored;
+        self.copy.fill(0x5555_5555);
+        self.settle();
     }
 
     /// What happened since the last call, without the lines' changes.
