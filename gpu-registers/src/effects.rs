@@ -163,7 +163,9 @@ pub enum Effect {
         /// Why.
         why: Lost,
     },
-    /// An interrupt line changed. Several changes of a line in one call are one.
+    /// An interrupt line changed; several changes in one call are one. Or the driver wrote
+    /// its clear or mask register and it is still high: who makes interrupts pending by
+    /// edges makes one pending again.
     Interrupt {
         /// Its number: an index into [`Gpu::lines`](crate::Gpu::lines).
         line: u8,

@@ -175,13 +175,3 @@ pub trait RegisterModel {
         self.tables(space).translate(address, access, memory)
     }
 }
-
-/// Tells the lines that changed from `before` to `now`.
-fn line_changes(before: u32, now: u32, effects: &mut Vec<Effect>) {
-    for line in (0..32).filter(|line| (before ^ now) >> line & 1 != 0) {
-        effects.push(Effect::Interrupt {
-            line,
-            high: now >> line & 1 != 0,
-        });
-    }
-}

@@ -586,3 +586,17 @@ fn a_checkpoint_in_mid_job_goes_on() {
     machine.finish(job, Outcome::Done).expect("it runs");
     assert!(machine.job().id > job);
 }
+
+#[test]
+fn a_line_that_stays_high_after_an_answer_is_told_again() {
+    let mut machine = Machine::new(Gpu::MaliT628);
+    machine.run(&[Write(0x28, !0), Write(0x30, 7), Write(0x30, 4)]);
+    let high = |high| Effect::Interrupt { line: 2, high };
+    assert_eq!(machine.lines_told(), [high(true)]);
+    machine.write(0x24, 0x1_0000);
+    assert_eq!(machine.lines_told(), [high(true)]);
+    machine.write(0x24, 0x2_0000);
+    assert_eq!(machine.lines_told(), [high(false)]);
+    machine.write(0x24, 0x2_0000);
+    assert_eq!(machine.lines_told(), []);
+}

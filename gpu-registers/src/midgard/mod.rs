@@ -17,12 +17,12 @@ pub mod registers;
 mod slots;
 pub mod status;
 
+use crate::RegisterModel;
 use crate::effects::{Effect, JobId, NotRunning, Outcome, Pause, Space};
-use crate::interrupts::InterruptBlock;
+use crate::interrupts::{InterruptBlock, answered, levels, tell};
 use crate::memory::GuestMemory;
 use crate::tables::Tables;
 use crate::words::{BadState, Change, Words, check_numbers};
-use crate::{RegisterModel, line_changes};
 use gpu::CycleCounter;
 use serde::{Deserialize, Serialize};
 use slots::Slot;
@@ -89,6 +89,9 @@ const MMU_INTERRUPTS: InterruptBlock = InterruptBlock {
     causes: 0x00ff_00ff,
 };
 
+/// In the order of [`LINES`].
+const BLOCKS: [InterruptBlock; 3] = [JOB_INTERRUPTS, MMU_INTERRUPTS, GPU_INTERRUPTS];
+
 /// The model.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
@@ -132,7 +135,7 @@ impl TryFrom<Unchecked> for Midgard {
             next_job: saved.next_job,
             cycles: saved.cycles,
         };
-        for block in [JOB_INTERRUPTS, MMU_INTERRUPTS, GPU_INTERRUPTS] {
+        for block in BLOCKS {
             block.raise(&mut gpu.words, 0);
         }
         Ok(gpu)
@@ -202,7 +205,8 @@ impl RegisterModel for Midgard {
             memory,
         };
         self.dispatch(offset, &store, effects);
-        line_changes(before, self.interrupts(), effects);
+        let answered = answered(offset, BLOCKS.into_iter());
+        tell(before, self.interrupts(), answered, effects);
     }
 
     fn finish(
@@ -216,7 +220,7 @@ impl RegisterModel for Midgard {
         let before = self.interrupts();
         self.end(slot, outcome);
         self.start_next(slot, now_ns, effects);
-        line_changes(before, self.interrupts(), effects);
+        tell(before, self.interrupts(), 0, effects);
         Ok(())
     }
 
@@ -231,16 +235,12 @@ impl RegisterModel for Midgard {
         if let Pause::Fault(fault) = why {
             self.stall(slot, fault);
         }
-        line_changes(before, self.interrupts(), effects);
+        tell(before, self.interrupts(), 0, effects);
         Ok(())
     }
 
     fn interrupts(&self) -> u32 {
-        let blocks = [JOB_INTERRUPTS, MMU_INTERRUPTS, GPU_INTERRUPTS];
-        let levels = blocks.iter().enumerate();
-        levels.fold(0, |all, (line, block)| {
-            all | u32::from(block.level(&self.words)) << line
-        })
+        levels(&self.words, BLOCKS.into_iter())
     }
 
     fn take_changes(&mut self, changes: &mut Vec<Change>) {

@@ -15,14 +15,14 @@ mod pmu;
 mod pp;
 pub mod registers;
 
+use crate::RegisterModel;
 use crate::effects::{
     Effect, Job, JobId, Lost, NotRunning, Outcome, Pause, Processor, Range, Space, Work,
 };
-use crate::interrupts::InterruptBlock;
+use crate::interrupts::{InterruptBlock, answered, levels, tell};
 use crate::memory::GuestMemory;
 use crate::tables::Tables;
 use crate::words::{BadState, Change, Words, check_numbers};
-use crate::{RegisterModel, line_changes};
 use registers::unit;
 use serde::{Deserialize, Serialize};
 
@@ -73,9 +73,8 @@ impl TryFrom<Unchecked> for Utgard {
             running: saved.running,
             next_job: saved.next_job,
         };
-        for index in 0..PROCESSORS {
-            gpu.processor_interrupts(index).raise(&mut gpu.words, 0);
-            mmu::interrupts(Space(index)).raise(&mut gpu.words, 0);
+        for block in blocks() {
+            block.raise(&mut gpu.words, 0);
         }
         Ok(gpu)
     }
@@ -98,6 +97,17 @@ struct Store {
 /// The processor of this number.
 fn processor(index: u8) -> Processor {
     index.checked_sub(1).map_or(Processor::Gp, Processor::Pp)
+}
+
+/// The blocks of interrupts, in the order of [`LINES`].
+fn blocks() -> impl Iterator<Item = InterruptBlock> {
+    (0..PROCESSORS).flat_map(|index| {
+        let own = match processor(index) {
+            Processor::Pp(pp) => pp::interrupts(pp),
+            _ => gp::INTERRUPTS,
+        };
+        [own, mmu::interrupts(Space(index))]
+    })
 }
 
 impl Default for Utgard {
@@ -219,7 +229,8 @@ impl RegisterModel for Utgard {
         let before = self.interrupts();
         self.words.store(offset, value);
         self.dispatch(offset, &Store { now_ns, value }, effects);
-        line_changes(before, self.interrupts(), effects);
+        let answered = answered(offset, blocks());
+        tell(before, self.interrupts(), answered, effects);
     }
 
     fn finish(
@@ -236,7 +247,7 @@ impl RegisterModel for Utgard {
             Processor::Pp(pp) => self.end_pp(pp, outcome),
             _ => self.end_gp(outcome),
         }
-        line_changes(before, self.interrupts(), effects);
+        tell(before, self.interrupts(), 0, effects);
         Ok(())
     }
 
@@ -258,16 +269,12 @@ impl RegisterModel for Utgard {
             Pause::Fault(fault) => self.fault(Space(index), &fault),
             Pause::OutOfHeap => self.out_of_heap(),
         }
-        line_changes(before, self.interrupts(), effects);
+        tell(before, self.interrupts(), 0, effects);
         Ok(())
     }
 
     fn interrupts(&self) -> u32 {
-        (0..PROCESSORS).fold(0, |all, index| {
-            let own = self.processor_interrupts(index).level(&self.words);
-            let mmu = mmu::interrupts(Space(index)).level(&self.words);
-            all | u32::from(own) << (2 * index) | u32::from(mmu) << (2 * index + 1)
-        })
+        levels(&self.words, blocks())
     }
 
     fn take_changes(&mut self, changes: &mut Vec<Change>) {
@@ -293,13 +300,6 @@ impl RegisterModel for Utgard {
 }
 
 impl Utgard {
-    fn processor_interrupts(&self, index: u8) -> InterruptBlock {
-        match processor(index) {
-            Processor::Pp(pp) => pp::interrupts(pp),
-            _ => gp::INTERRUPTS,
-        }
-    }
-
     /// A processor's job went without a cause.
     fn settle_idle(&mut self, index: u8) {
         match processor(index) {

@@ -150,8 +150,13 @@ impl Machine {
     /// What happened since the last call, without the lines' changes.
     pub fn effects(&mut self) -> Vec<Effect> {
         let all = std::mem::take(&mut self.effects);
-        let is_line = |effect: &Effect| matches!(effect, Effect::Interrupt { .. });
         all.into_iter().filter(|effect| !is_line(effect)).collect()
+    }
+
+    /// The lines' changes since the last call.
+    pub fn lines_told(&mut self) -> Vec<Effect> {
+        let all = std::mem::take(&mut self.effects);
+        all.into_iter().filter(is_line).collect()
     }
 
     /// The jobs that started since the last call.
@@ -191,4 +196,8 @@ impl Machine {
             assert_eq!(self.lines >> line & 1 != 0, high, "line {line}");
         }
     }
+}
+
+fn is_line(effect: &Effect) -> bool {
+    matches!(effect, Effect::Interrupt { .. })
 }
