@@ -36,7 +36,7 @@ pub use effects::{
 };
 pub use memory::{GuestMemory, NotMemory};
 pub use model::Model;
-pub use tables::{Access, Fault, FaultKind, Tables, Translation};
+pub use tables::{Access, Fault, FaultKind, Mapping, Mappings, Rights, Tables, Translation};
 pub use words::{BadState, Change};
 
 /// The GPUs that there are models of.

@@ -21,17 +21,3 @@ pub trait GuestMemory {
     /// [`NotMemory`] if any of it is not RAM; `into` may then hold anything.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), NotMemory>;
 }
-
-/// A little-endian word of 4 bytes.
-pub(crate) fn read_u32(memory: &dyn GuestMemory, address: u64) -> Result<u32, NotMemory> {
-    let mut bytes = [0; 4];
-    memory.read(address, &mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
-}
-
-/// A little-endian word of 8 bytes.
-pub(crate) fn read_u64(memory: &dyn GuestMemory, address: u64) -> Result<u64, NotMemory> {
-    let mut bytes = [0; 8];
-    memory.read(address, &mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}

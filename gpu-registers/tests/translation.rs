@@ -3,7 +3,9 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use gil_gpu_registers::{Access, Fault, FaultKind, GuestMemory, NotMemory, Tables};
+use gil_gpu_registers::{
+    Access, Fault, FaultKind, GuestMemory, Mapping, NotMemory, Rights, Tables,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -24,6 +26,14 @@ struct Page {
 }
 
 impl Page {
+    fn rights(&self) -> Rights {
+        Rights {
+            read: self.read,
+            write: self.write,
+            execute: self.read && self.execute,
+        }
+    }
+
     fn allows(&self, access: Access) -> bool {
         match access {
             Access::Read => self.read,
@@ -121,6 +131,24 @@ fn size() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(1_u64 << 12), 2 => Just(1 << 21), 1 => Just(1 << 30)]
 }
 
+/// The list of what was mapped, as the model gives it.
+fn joined(pages: impl Iterator<Item = Mapping>) -> Vec<Mapping> {
+    let mut list: Vec<Mapping> = Vec::new();
+    for page in pages {
+        match list.last_mut() {
+            Some(last)
+                if last.address + last.bytes == page.address
+                    && last.guest + last.bytes == page.guest
+                    && last.rights == page.rights =>
+            {
+                last.bytes += page.bytes;
+            }
+            _ => list.push(page),
+        }
+    }
+    list
+}
+
 fn is_permission(fault: Fault) -> bool {
     matches!(fault.kind, FaultKind::Permission(2..=4))
 }
@@ -144,6 +172,15 @@ proptest! {
             }
         }
         let tables = Tables::Lpae { root: ROOT };
+        let pages = mapped.iter().map(|(address, (size, page))| Mapping {
+            address: *address,
+            guest: page.to & ((1 << 48) - size),
+            bytes: *size,
+            rights: page.rights(),
+        });
+        let all = tables.mappings(1000, &builder.ram);
+        prop_assert!(all.complete);
+        prop_assert_eq!(all.list, joined(pages));
         for (address, inside) in probes {
             let at = address | inside;
             let found = mapped.range(..=at).next_back();
@@ -174,6 +211,15 @@ proptest! {
             builder.map_directory(high << 22 | low << 12, *page);
         }
         let tables = Tables::Directory { root: ROOT as u32 };
+        let mapped = pages.iter().map(|((high, low), page)| Mapping {
+            address: u64::from(high << 22 | low << 12),
+            guest: u64::from(page.to as u32 & !0xfff),
+            bytes: 4096,
+            rights: Rights { execute: page.read, ..page.rights() },
+        });
+        let all = tables.mappings(1000, &builder.ram);
+        prop_assert!(all.complete);
+        prop_assert_eq!(all.list, joined(mapped));
         for (high, low, inside) in probes {
             let at = u64::from(high << 22 | low << 12 | inside);
             for access in ACCESSES {
@@ -254,6 +300,43 @@ fn tables_that_point_to_themselves_end() {
     let tables = Tables::Lpae { root: ROOT };
     let fault = tables.translate(0x1000, Access::Read, &ram);
     assert_eq!(fault.expect_err("a loop").kind, FaultKind::Translation(4));
+}
+
+#[test]
+fn a_list_of_tables_that_point_to_themselves_ends() {
+    let mut ram = Ram::default();
+    for index in 0..512 {
+        ram.put_u64(ROOT + index * 8, ROOT | 3);
+    }
+    let all = Tables::Lpae { root: ROOT }.mappings(100, &ram);
+    assert_eq!((all.list, all.complete), (vec![], false));
+}
+
+#[test]
+fn neighbours_are_listed_as_one() {
+    let mut builder = Builder::new();
+    let page = |to| Page {
+        to,
+        read: true,
+        write: true,
+        execute: false,
+    };
+    for (address, to) in [(0x1000, 0x8000), (0x2000, 0x9000), (0x3000, 0x1_0000)] {
+        assert!(builder.map_lpae(address, 0x1000, page(to)));
+    }
+    let all = Tables::Lpae { root: ROOT }.mappings(4, &builder.ram);
+    let spans: Vec<_> = all
+        .list
+        .iter()
+        .map(|map| (map.address, map.guest, map.bytes))
+        .collect();
+    assert_eq!(
+        spans,
+        [(0x1000, 0x8000, 0x2000), (0x3000, 0x1_0000, 0x1000)]
+    );
+    assert!(all.complete);
+    let short = Tables::Lpae { root: ROOT }.mappings(3, &builder.ram);
+    assert!(short.list.is_empty() && !short.complete);
 }
 
 #[test]

@@ -1,39 +1,35 @@
 //! Utgard's tables: a page directory and page tables of 1024 entries of 4 bytes
 //! (`lima_vm.c`).
 
-use super::{Access, Fault, FaultKind, Translation};
-use crate::memory::{GuestMemory, read_u32};
+use super::Rights;
+use super::format::{Entry, Format};
 
-const PRESENT: u32 = 1 << 0;
-const READABLE: u32 = 1 << 1;
-const WRITABLE: u32 = 1 << 2;
-const PAGE: u32 = !0xfff;
+pub(super) const DIRECTORY: Format = Format {
+    levels: 2,
+    index_bits: 10,
+    entry_bytes: 4,
+    decode,
+};
 
-/// Translates `address` through the directory at `root`.
-pub(super) fn walk(
-    root: u32,
-    address: u64,
-    access: Access,
-    memory: &dyn GuestMemory,
-) -> Result<Translation, Fault> {
-    let fault = |kind| Fault::new(kind, address, access);
-    let at = u32::try_from(address).map_err(|_| fault(FaultKind::Translation(1)))?;
-    let entry = |table: u32, index: u32, level| {
-        let entry = u64::from(table & PAGE) + u64::from(index) * 4;
-        let entry = read_u32(memory, entry).map_err(|_| fault(FaultKind::TableBus(level)))?;
-        if entry & PRESENT == 0 {
-            return Err(fault(FaultKind::Translation(level)));
-        }
-        Ok(entry)
-    };
-    let table = entry(root, at >> 22, 1)?;
-    let page = entry(table, at >> 12 & 0x3ff, 2)?;
-    let allowed = match access {
-        Access::Read | Access::Execute => READABLE,
-        Access::Write => WRITABLE,
-    };
-    if page & allowed == 0 {
-        return Err(fault(FaultKind::Permission(2)));
+/// The bits of an entry, or of DTE_ADDR, that are an address.
+pub(super) const ADDRESS: u64 = 0xffff_f000;
+const PRESENT: u64 = 1 << 0;
+const READABLE: u64 = 1 << 1;
+const WRITABLE: u64 = 1 << 2;
+
+fn decode(entry: u64, level: u8) -> Entry {
+    match level {
+        _ if entry & PRESENT == 0 => Entry::None,
+        1 => Entry::Table(entry & ADDRESS),
+        _ => Entry::Page(entry & ADDRESS, rights(entry)),
     }
-    Ok(Translation::at(u64::from(page & PAGE), address, 4096))
+}
+
+fn rights(entry: u64) -> Rights {
+    let read = entry & READABLE != 0;
+    Rights {
+        read,
+        write: entry & WRITABLE != 0,
+        execute: read,
+    }
 }

@@ -1,12 +1,20 @@
 //! T6xx's tables: four levels of 512 entries of 8 bytes, 48 bits of GPU address
 //! (`io-pgtable-arm.c`, `ARM_MALI_LPAE`).
 
-use super::{Access, Fault, FaultKind, Translation};
-use crate::memory::{GuestMemory, read_u64};
+use super::Rights;
+use super::format::{Entry, Format};
 
 const LEVELS: u8 = 4;
-const ADDRESS_BITS: u32 = 48;
-const OUTPUT: u64 = ((1 << ADDRESS_BITS) - 1) & !0xfff;
+
+pub(super) const LPAE: Format = Format {
+    levels: LEVELS,
+    index_bits: 9,
+    entry_bytes: 8,
+    decode,
+};
+
+/// The bits of an entry, or of ASn_TRANSTAB, that are an address.
+pub(super) const ADDRESS: u64 = ((1 << 48) - 1) & !0xfff;
 const TYPE: u64 = 3;
 const BLOCK: u64 = 1;
 const TABLE: u64 = 3;
@@ -14,38 +22,20 @@ const READABLE: u64 = 1 << 6;
 const WRITABLE: u64 = 1 << 7;
 const NOT_EXECUTABLE: u64 = 1 << 54;
 
-/// Translates `address` through the tables at `root`.
-pub(super) fn walk(
-    root: u64,
-    address: u64,
-    access: Access,
-    memory: &dyn GuestMemory,
-) -> Result<Translation, Fault> {
-    let fault = |kind| Fault::new(kind, address, access);
-    if address >> ADDRESS_BITS != 0 {
-        return Err(fault(FaultKind::Translation(1)));
+/// Blocks are there at every level but the first.
+fn decode(entry: u64, level: u8) -> Entry {
+    match entry & TYPE {
+        TABLE if level < LEVELS => Entry::Table(entry & ADDRESS),
+        BLOCK if level > 1 => Entry::Page(entry & ADDRESS, rights(entry)),
+        _ => Entry::None,
     }
-    let mut table = root & OUTPUT;
-    for level in 1..=LEVELS {
-        let shift = 12 + 9 * u32::from(LEVELS - level);
-        let entry = table + (address >> shift & 511) * 8;
-        let entry = read_u64(memory, entry).map_err(|_| fault(FaultKind::TableBus(level)))?;
-        match entry & TYPE {
-            TABLE if level < LEVELS => table = entry & OUTPUT,
-            BLOCK if level > 1 && allows(entry, access) => {
-                return Ok(Translation::at(entry & OUTPUT, address, 1 << shift));
-            }
-            BLOCK if level > 1 => return Err(fault(FaultKind::Permission(level))),
-            _ => return Err(fault(FaultKind::Translation(level))),
-        }
-    }
-    Err(fault(FaultKind::Translation(LEVELS)))
 }
 
-fn allows(entry: u64, access: Access) -> bool {
-    match access {
-        Access::Read => entry & READABLE != 0,
-        Access::Write => entry & WRITABLE != 0,
-        Access::Execute => entry & READABLE != 0 && entry & NOT_EXECUTABLE == 0,
+fn rights(entry: u64) -> Rights {
+    let read = entry & READABLE != 0;
+    Rights {
+        read,
+        write: entry & WRITABLE != 0,
+        execute: read && entry & NOT_EXECUTABLE == 0,
     }
 }

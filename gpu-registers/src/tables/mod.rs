@@ -1,6 +1,7 @@
 //! GPU address to guest physical address, through the tables that the driver keeps in RAM.
 
 mod directory;
+mod format;
 mod lpae;
 
 use crate::memory::GuestMemory;
@@ -54,8 +55,87 @@ impl Tables {
         match self {
             Self::Unmapped => Err(Fault::new(FaultKind::Unmapped, address, access)),
             Self::Identity => Ok(Translation::at(address, address, 4096)),
-            Self::Lpae { root } => lpae::walk(root, address, access, memory),
-            Self::Directory { root } => directory::walk(root, address, access, memory),
+            Self::Lpae { root } => lpae::LPAE.walk(root & lpae::ADDRESS, address, access, memory),
+            Self::Directory { root } => {
+                let root = u64::from(root) & directory::ADDRESS;
+                directory::DIRECTORY.walk(root, address, access, memory)
+            }
+        }
+    }
+
+    /// All that is mapped, by GPU address; neighbours that continue each other are one.
+    /// Tables that were not to be read, beyond `most` or not in memory, are left out. Of
+    /// [`Tables::Identity`] and [`Tables::Unmapped`] there is no list.
+    pub fn mappings(self, most: usize, memory: &dyn GuestMemory) -> Mappings {
+        match self {
+            Self::Lpae { root } => lpae::LPAE.mappings(root & lpae::ADDRESS, most, memory),
+            Self::Directory { root } => {
+                let root = u64::from(root) & directory::ADDRESS;
+                directory::DIRECTORY.mappings(root, most, memory)
+            }
+            Self::Unmapped | Self::Identity => Mappings {
+                list: Vec::new(),
+                complete: self == Self::Unmapped,
+            },
+        }
+    }
+}
+
+/// What may be done to a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rights {
+    /// Data may be read.
+    pub read: bool,
+    /// Data may be written.
+    pub write: bool,
+    /// Instructions may be fetched.
+    pub execute: bool,
+}
+
+impl Rights {
+    /// Whether an access is allowed.
+    pub fn allow(self, access: Access) -> bool {
+        match access {
+            Access::Read => self.read,
+            Access::Write => self.write,
+            Access::Execute => self.execute,
+        }
+    }
+}
+
+/// GPU addresses that are mapped to neighbouring guest addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The first GPU address.
+    pub address: u64,
+    /// Its guest physical address.
+    pub guest: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// What may be done to them.
+    pub rights: Rights,
+}
+
+/// All mappings of an address space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mappings {
+    /// By GPU address.
+    pub list: Vec<Mapping>,
+    /// Whether every table could be read.
+    pub complete: bool,
+}
+
+impl Mappings {
+    fn add(&mut self, next: Mapping) {
+        match self.list.last_mut() {
+            Some(last)
+                if last.rights == next.rights
+                    && last.address + last.bytes == next.address
+                    && last.guest + last.bytes == next.guest =>
+            {
+                last.bytes += next.bytes;
+            }
+            _ => self.list.push(next),
         }
     }
 }
