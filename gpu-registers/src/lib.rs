@@ -13,11 +13,41 @@
 //! | [`midgard`] | Mali T628: job slots, address spaces, power, GPU control |
 //! | [`utgard`] | Mali-400: GP, PPs, their MMUs, L2 cache, power |
 //!
+//! Page tables: [`Tables`]. Checkpoints: [`Model`] is `serde`'s.
+//!
 //! Offsets, bits and sequences are those that the Linux kernel's drivers use
 //! (`drivers/gpu/drm/panfrost/`, `drivers/gpu/drm/lima/`); identification values of T62x are
 //! those of gem5's NoMali.
 //!
 //! Power, resets and MMU commands take no time here.
+//!
+//! ```
+//! use gil_gpu_registers::{Effect, Gpu, GuestMemory, NotMemory, Outcome, RegisterModel};
+//!
+//! struct NoMemory;
+//! impl GuestMemory for NoMemory {
+//!     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), NotMemory> {
+//!         let bytes = into.len();
+//!         Err(NotMemory { address, bytes })
+//!     }
+//! }
+//!
+//! let mut gpu = Gpu::MaliT628.model();
+//! let mut effects = Vec::new();
+//! // Slot 0's head, start, and the mask of its interrupt.
+//! for (offset, value) in [(0x1840, 0x2000_0000), (0x1860, 1), (0x1008, 0x1_0001)] {
+//!     gpu.write(1_000, offset, value, &NoMemory, &mut effects);
+//! }
+//! let [Effect::Start(job)] = &effects[..] else {
+//!     panic!("{effects:?}");
+//! };
+//! let id = job.id;
+//! effects.clear();
+//! gpu.finish(5_000, id, Outcome::Done, &mut effects)?;
+//! assert_eq!(effects, [Effect::Interrupt { line: 0, high: true }]);
+//! assert_eq!(gpu.read(5_000, 0x1824), 1);
+//! # Ok::<(), gil_gpu_registers::NotRunning>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -46,20 +46,28 @@ const ENABLE_INTERRUPTS: [Step; 4] = [
 ];
 
 /// `panfrost_gpu_init_features`.
-const FEATURES: [Step; 14] = [
+const FEATURES: [Step; 22] = [
     Read(0x004, 0x0610_0206),
     Read(0x008, 0),
     Read(0x00c, 0x809),
     Read(0x010, 1),
     Read(0x014, 0x2830),
     Read(0x0a0, 0x100),
+    Read(0x0a4, 0x100),
+    Read(0x0a8, 0x100),
+    Read(0x0ac, 0x0a04_0400),
     Read(0x300, 0),
     Read(0x018, 0xff),
     Read(0x01c, 7),
     Read(0x100, 0xf),
     Read(0x110, 1),
     Read(0x120, 1),
+    Read(0x0b0, 0x00fe_001e),
+    Read(0x0b4, 0xffff),
     Read(0x0b8, 0x9f81_ffff),
+    Read(0x0c0, 0x20e),
+    Read(0x0c4, 0x1fe),
+    Read(0x0c8, 0x7e),
     Poll(0x000, 0xffff_0000, 0x0620_0000),
 ];
 
@@ -599,4 +607,29 @@ fn a_line_that_stays_high_after_an_answer_is_told_again() {
     assert_eq!(machine.lines_told(), [high(false)]);
     machine.write(0x24, 0x2_0000);
     assert_eq!(machine.lines_told(), []);
+}
+
+#[test]
+fn a_store_to_the_raw_causes_raises_those_that_exist() {
+    let mut machine = Machine::new(Gpu::MaliT628);
+    machine.run(&[
+        Write(0x28, !0),
+        Write(0x20, !0),
+        Read(0x20, 0x3_0781),
+        Read(0x2c, 0x3_0781),
+        Write(0x2c, 0),
+        Read(0x2c, 0x3_0781),
+    ]);
+    assert_eq!(machine.lines, GPU_LINE);
+}
+
+#[test]
+fn a_gpu_is_found_by_its_name() {
+    assert_eq!(Gpu::named("mali-t628"), Some(Gpu::MaliT628));
+    assert_eq!(Gpu::named("mali-400"), Some(Gpu::Mali400));
+    assert_eq!(Gpu::named("none"), None);
+    for gpu in Gpu::ALL {
+        let words = gpu.model().words().len();
+        assert_eq!(words as u32 * 4, gpu.window());
+    }
 }
