@@ -69,9 +69,7 @@ impl TryFrom<SavedWords> for Words {
             }
             words.set(offset, word);
         }
-        for offset in (0..words.bytes()).step_by(4) {
-            words.spoil(offset);
-        }
+        words.spoil_all();
         Ok(words)
     }
 }
@@ -168,6 +166,13 @@ impl Words {
         for word in [first, first.saturating_add(4)] {
             self.store(word, !self.get(word));
         }
+    }
+
+    /// The copy holds anything.
+    fn spoil_all(&mut self) {
+        self.copy = self.now.iter().map(|word| !word).collect();
+        self.touched = (0..self.now.len()).collect();
+        self.marked.fill(true);
     }
 
     /// The words whose copy is stale, each once; from then on the copy is up to date.

@@ -633,3 +633,57 @@ fn a_gpu_is_found_by_its_name() {
         assert_eq!(words as u32 * 4, gpu.window());
     }
 }
+
+#[test]
+fn a_reset_takes_tables_registers_and_counters() {
+    let mut machine = ready();
+    machine.run(&submit(1, 0x1000)[..6]);
+    machine.run(&[Write(0x30, 5), Write(0x30, 6)]);
+    assert_ne!(machine.read(0x90), 0);
+    assert_ne!(machine.read(0x98), 0);
+    machine.run(&[
+        Write(0x30, 2),
+        Read(0x2400, 0),
+        Read(0x18c0, 0),
+        Read(0x1008, 0),
+        Read(0x140, 0),
+        Read(0x90, 0),
+        Read(0x00, 0x0620_0010),
+    ]);
+    assert_eq!(machine.model.tables(Space(0)), Tables::Unmapped);
+    assert_eq!(machine.model.read(machine.now_ns + 1_000, 0x90), 0);
+}
+
+#[test]
+fn each_address_space_has_its_own_tables_and_faults() {
+    let mut machine = probed();
+    let base = 0x2400 + 5 * 0x40;
+    machine.run(&[
+        Write(base, 0x7000_0003),
+        Write(base + 4, 1),
+        Write(base + 0x18, 1),
+    ]);
+    let root = 0x1_7000_0000;
+    assert_eq!(machine.model.tables(Space(5)), Tables::Lpae { root });
+    assert_eq!(machine.model.tables(Space(0)), Tables::Unmapped);
+    assert_eq!(machine.model.tables(Space(8)), Tables::Unmapped);
+    machine.run(&submit(0, 0x1000)[..6]);
+    machine.run(&[Write(0x1858, 5), Write(0x1860, 1)]);
+    let job = machine.job();
+    assert_eq!((job.space, job.tables), (Space(5), Tables::Lpae { root }));
+    let fault = write_fault(0x9_0000_1000);
+    machine.pause(job.id, Pause::Fault(fault)).expect("it runs");
+    machine.run(&[
+        Read(0x200c, 1 << 5),
+        Read(base + 0x1c, 0x3c3),
+        Read(base + 0x20, 0x1000),
+        Read(base + 0x24, 9),
+        Read(0x241c, 0),
+    ]);
+    machine.run(&[Write(base, 2), Write(base + 0x18, 1), Write(base + 0x18, 3)]);
+    let resume = Effect::Resume {
+        job: job.id,
+        heap: None,
+    };
+    assert_eq!(machine.effects().last(), Some(&resume), "all is mapped now");
+}

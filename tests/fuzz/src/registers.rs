@@ -19,14 +19,14 @@ pub fn stores(data: &[u8]) {
 }
 
 fn action(gpu: Gpu, input: &mut Input<'_>) -> Action {
-    match input.u8() % 9 {
+    match input.u8() % 32 {
         0 => Action::Write(input.u32(), input.u32()),
         1 => Action::Write(u32::from(input.u16()) * 4, input.u32()),
         2 => Action::Memory(TABLES + u64::from(input.u16()), input.u64()),
         3 => Action::Finish(input.u8(), outcome(input.u8(), input.u32(), input.u64())),
         4 => Action::Pause(input.u8(), pause(input.u8(), input.u8(), input.u64())),
         5 => Action::Translate(input.u8(), input.u64(), access(input.u8())),
-        6 => Action::Restore,
+        31 => Action::Restore,
         _ => {
             let (offset, value) = command(gpu, input.u8().into());
             Action::Write(offset, value)
