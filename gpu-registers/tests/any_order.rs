@@ -58,7 +58,7 @@ fn action(gpu: Gpu) -> impl Strategy<Value = Action> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn a_t628_takes_anything(actions in vec(action(Gpu::MaliT628), 0..200)) {

@@ -161,8 +161,12 @@ pub mod job {
     pub const STATUS: u32 = 0x24;
     /// The next chain's [`HEAD`].
     pub const HEAD_NEXT: u32 = 0x40;
+    /// Its high word.
+    pub const HEAD_NEXT_HI: u32 = 0x44;
     /// The next chain's [`AFFINITY`].
     pub const AFFINITY_NEXT: u32 = 0x50;
+    /// Its high word.
+    pub const AFFINITY_NEXT_HI: u32 = 0x54;
     /// The next chain's [`CONFIG`].
     pub const CONFIG_NEXT: u32 = 0x58;
     /// 1 starts the next chain when the slot is free.

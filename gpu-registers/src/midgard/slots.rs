@@ -101,12 +101,12 @@ impl Midgard {
                 self.words.set(at(slot, register), store.value);
                 self.start_next(slot, store.now_ns, effects);
             }
-            job::HEAD_NEXT | 0x44 | job::AFFINITY_NEXT | 0x54 => {
-                self.words.set(at(slot, register), store.value);
-            }
-            job::CONFIG_NEXT | job::FLUSH_ID_NEXT => {
-                self.words.set(at(slot, register), store.value);
-            }
+            job::HEAD_NEXT
+            | job::HEAD_NEXT_HI
+            | job::AFFINITY_NEXT
+            | job::AFFINITY_NEXT_HI
+            | job::CONFIG_NEXT
+            | job::FLUSH_ID_NEXT => self.words.set(at(slot, register), store.value),
             _ => {}
         }
     }
