@@ -436,3 +436,95 @@ fn units_that_do_not_exist_read_as_nothing() {
     }
     assert!(machine.effects().is_empty());
 }
+
+#[test]
+fn a_reset_keeps_versions_and_takes_the_rest() {
+    let mut machine = probed();
+    machine.run(&GP_RUN);
+    machine.run(&[
+        Write(0x20, 0x200),
+        Poll(0x24, 0x1000, 0x1000),
+        Write(0x20, 0x20),
+        Read(0x24, 0x8_0000),
+        Read(0x68, 0),
+        Read(0x2c, 0),
+        Read(0x10, 0),
+        Read(0x6c, 0x0b07_0101),
+        Write(0x900c, 1),
+        Poll(0x9020, 0x20, 0x20),
+        Write(0x900c, 0x40),
+        Write(0x8000, 7),
+        Write(0x900c, 0x80),
+        Read(0x9020, 0x1000),
+        Read(0x9008, 0),
+        Read(0x8000, 0),
+        Read(0x9000, 0xcd07_0101),
+    ]);
+    let pps = machine.started();
+    assert!(pps.iter().all(|job| job.processor == Processor::Gp));
+}
+
+#[test]
+fn an_mmu_tells_its_tables_and_resets() {
+    let mut machine = probed();
+    let space = Space(2);
+    machine.run(&[Write(0x5008, 1), Read(0x5004, 0x18), Write(0x5008, 0)]);
+    let root = EMPTY_VM;
+    let told = |tables| Effect::Tables { space, tables };
+    let directory = Tables::Directory { root };
+    assert_eq!(machine.effects(), [told(Tables::Identity), told(directory)]);
+    machine.run(&[
+        Write(0x5010, 0x1234_5678),
+        Write(0x5008, 6),
+        Read(0x5000, 0),
+        Read(0x5004, 0x18),
+        Read(0x501c, 0),
+    ]);
+    let zap = Flush::Space {
+        space,
+        first: 0x1234_5000,
+        last: 0x1234_5fff,
+        memory: false,
+    };
+    assert_eq!(
+        machine.effects(),
+        [
+            Effect::Flush(zap),
+            Effect::Reset(Reset::Mmu(space)),
+            told(Tables::Identity),
+        ]
+    );
+}
+
+#[test]
+fn a_stall_waits_for_no_page_fault() {
+    let mut machine = probed();
+    machine.run(&GP_RUN);
+    let job = machine.job().id;
+    let fault = Fault::new(FaultKind::Permission(2), 0x1000, Access::Write);
+    machine.pause(job, Pause::Fault(fault)).expect("it runs");
+    machine.run(&[
+        Write(0x3008, 2),
+        Read(0x3004, 0x33),
+        Write(0x3008, 5),
+        Read(0x3004, 0x19),
+    ]);
+    assert_eq!(machine.effects(), [Effect::Resume { job, heap: None }]);
+}
+
+#[test]
+fn the_cache_and_the_power_unit_keep_their_settings() {
+    let mut machine = probed();
+    machine.run(&[
+        Read(0x101c, 3),
+        Read(0x1018, 0x1c),
+        Write(0x1020, 5),
+        Read(0x1020, 5),
+        Read(0x1010, 0),
+        Read(0x201c, 0xffff),
+        Write(0x1010, 2),
+    ]);
+    assert!(machine.effects().is_empty(), "no command");
+    machine.write(0x1014, 0x1000);
+    assert_eq!(machine.effects(), [Effect::Flush(Flush::Caches)]);
+}

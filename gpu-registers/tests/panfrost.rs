@@ -3,7 +3,7 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use gil_gpu_registers::midgard::{Configuration, Midgard};
+use gil_gpu_registers::midgard::{Configuration, Midgard, status};
 use gil_gpu_registers::{
     Access, Effect, Fault, FaultKind, Flush, Gpu, JobId, Lost, Model, NotRunning, Outcome, Pause,
     Processor, Reset, Space, Stop, Tables, Work,
@@ -686,4 +686,102 @@ fn each_address_space_has_its_own_tables_and_faults() {
         heap: None,
     };
     assert_eq!(machine.effects().last(), Some(&resume), "all is mapped now");
+}
+
+#[test]
+fn a_flush_that_mends_nothing_reports_the_fault_again() {
+    let mut machine = ready();
+    machine.memory.page(0x4000_0000);
+    machine.run(&submit(1, 0x1000));
+    let job = machine.job().id;
+    let fault = Fault::new(FaultKind::Translation(1), 0x20_0000, Access::Write);
+    machine.pause(job, Pause::Fault(fault)).expect("it runs");
+    handle_mmu_irq(&mut machine, 0x3c1, 0x20_0000);
+    machine.run(&[Write(0x2008, !0)]);
+    assert_eq!(machine.lines, 0);
+    machine.run(&[Write(0x2418, 4), Read(0x2000, 1), Read(0x241c, 0x3c1)]);
+    assert_eq!(machine.lines, MMU_LINE);
+    assert_eq!(machine.effects().len(), 1, "the flush");
+}
+
+#[test]
+fn a_change_of_power_is_a_cause() {
+    let mut machine = probed();
+    machine.run(&[
+        Write(0x24, !0),
+        Write(0x18c, 1),
+        Write(0x198, 1),
+        Write(0x1b0, 1),
+        Read(0x20, 0),
+        Write(0x1c0, 1),
+        Read(0x20, 0x600),
+        Read(0x140, 0xe),
+        Write(0x24, !0),
+        Write(0x184, 1),
+        Read(0x144, 0),
+        Read(0x20, 0x600),
+    ]);
+}
+
+#[test]
+fn a_start_moves_the_next_registers() {
+    let mut machine = ready();
+    machine.run(&[
+        Write(0x18d4, 5),
+        Write(0x18f0, 7),
+        Write(0x18c0, 0x1000),
+        Write(0x18c4, 3),
+        Write(0x18d0, 0xf),
+        Write(0x18d8, 0x3300),
+        Write(0x18e0, 1),
+        Read(0x18c0, 0),
+        Read(0x18c4, 0),
+        Read(0x1880, 0x1000),
+        Read(0x1884, 3),
+        Read(0x1888, 0x1000),
+        Read(0x188c, 3),
+        Read(0x1890, 0xf),
+        Read(0x1894, 5),
+        Read(0x1898, 0x3300),
+    ]);
+    let Work::Chain {
+        affinity, flush_id, ..
+    } = machine.job().work
+    else {
+        panic!("a chain");
+    };
+    assert_eq!((affinity, flush_id), (0x5_0000_000f, 7));
+}
+
+#[test]
+fn the_sampled_state_has_running_and_next_jobs_of_the_cleared_slots() {
+    let mut machine = ready();
+    for slot in [0, 1] {
+        machine.run(&submit(slot, 0x1000));
+        machine.run(&submit(slot, 0x2000));
+    }
+    machine.run(&[
+        Read(0x1010, 0),
+        Write(0x1004, 0x2),
+        Read(0x1010, 0x2_0002),
+        Write(0x1860, 0),
+        Write(0x1004, 0x1_0001),
+        Read(0x1010, 0x2_0003),
+    ]);
+}
+
+#[test]
+fn faults_of_a_board_are_those_that_the_registers_have() {
+    let kinds =
+        (1..=4).flat_map(|level| [FaultKind::Translation(level), FaultKind::TableBus(level)]);
+    let kinds = kinds.chain([FaultKind::Unmapped, FaultKind::Permission(0)]);
+    for kind in kinds {
+        for access in [Access::Read, Access::Write, Access::Execute] {
+            let fault = Fault::new(kind, 0x1234, access);
+            let code = status::of_access(&fault);
+            assert_eq!(status::to_fault(code, 0x1234), fault);
+        }
+    }
+    let odd = status::to_fault(0xe8, 0);
+    assert_eq!(odd.kind, FaultKind::Translation(1));
 }
