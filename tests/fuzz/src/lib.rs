@@ -16,7 +16,6 @@ pub mod detect;
 pub mod double;
 pub mod drivers;
 pub mod file;
-#[allow(missing_docs)]
 #[path = "../../../gpu-registers/tests/support/mod.rs"]
 pub mod gpu;
 pub mod host;
