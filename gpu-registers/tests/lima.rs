@@ -528,3 +528,20 @@ fn the_cache_and_the_power_unit_keep_their_settings() {
     machine.write(0x1014, 0x1000);
     assert_eq!(machine.effects(), [Effect::Flush(Flush::Caches)]);
 }
+
+#[test]
+fn a_pp_flushes_resets_and_starts_nothing_while_its_bus_is_stopped() {
+    let mut machine = probed();
+    machine.run(&[
+        Write(0xf00c, 8),
+        Write(0xf00c, 1),
+        Write(0xf00c, 0x40),
+        Write(0xf00c, 0x20),
+    ]);
+    let reset = Effect::Reset(Reset::Processor(Processor::Pp(3)));
+    assert_eq!(machine.effects(), [Effect::Flush(Flush::Caches), reset]);
+    machine.run(&pp_run(PP[3], 0x9000));
+    machine.job();
+    machine.write(0xf00c, 0x40);
+    assert_eq!(machine.started(), [], "it renders already");
+}
