@@ -192,6 +192,7 @@ void gil_collect_rest(struct gil_session *session,
 void gil_fill_header(struct gil_session *session, struct gil_mailbox *mailbox,
 		     u32 kind);
 bool gil_ring_locked(struct gil_session *session, struct gil_mailbox *mailbox);
+void gil_ring_alone(struct gil_mailbox *mailbox);
 
 /* attention.c */
 int gil_attention_init(struct gil_session *session);
@@ -243,6 +244,7 @@ void gil_imports_free(struct gil_session *session);
 struct gil_session *gil_kernel_session_open(void);
 void gil_kernel_session_close(struct gil_session *session);
 int gil_kernel_submit(struct gil_session *session, struct gil_block *block);
+bool gil_kernel_ring(struct gil_mailbox *mailbox, u32 kind);
 int gil_kernel_pass_time(struct gil_session *session, u32 kind, u64 deadline_ns);
 u64 gil_counter(void);
 

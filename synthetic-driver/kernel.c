@@ -39,6 +39,22 @@ int gil_kernel_submit(struct gil_session *session, struct gil_block *block)
 }
 GIL_EXPORT(gil_kernel_submit);
 
+/*
+ * Rings with a mailbox of no session, whose request is set. The caller's lock is its
+ * own; interrupts are off. Whether anybody answered.
+ */
+bool gil_kernel_ring(struct gil_mailbox *mailbox, u32 kind)
+{
+	mailbox->magic = GIL_MAILBOX_MAGIC;
+	mailbox->version = GIL_ABI_VERSION;
+	mailbox->kind = kind;
+	mailbox->pointer_bits = 64;
+	mailbox->counter_hz = arch_timer_get_cntfrq();
+	gil_ring_alone(mailbox);
+	return READ_ONCE(mailbox->status) != GIL_STATUS_UNSEEN;
+}
+GIL_EXPORT(gil_kernel_ring);
+
 /* As GIL_IOC_WAIT. */
 int gil_kernel_pass_time(struct gil_session *session, u32 kind, u64 deadline_ns)
 {

@@ -147,6 +147,13 @@ static void gil_stamp_and_ring(struct gil_mailbox *mailbox)
 	barrier();
 }
 
+/* Rings for nobody's session. Interrupts are off. */
+void gil_ring_alone(struct gil_mailbox *mailbox)
+{
+	gil_preset_answer(mailbox);
+	gil_stamp_and_ring(mailbox);
+}
+
 /*
  * Rings the doorbell and sets the timer as the answer says. The caller holds
  * the session's ring_lock. Returns whether to wake those who wait for progress.

@@ -7,7 +7,7 @@ mod network;
 mod share;
 mod simulator;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use environment::Variables;
 use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
@@ -17,7 +17,7 @@ use gil_detect::watch::{BYTES, Spec, ioctl};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
-use gil_guest_image::gpu::Gpu;
+use gil_guest_image::gpu::{Gpu, Model};
 use gil_guest_image::guest::Wanted;
 use gil_guest_image::image::Live;
 use gil_guest_image::module::Detect;
@@ -184,6 +184,10 @@ pub struct RunArgs {
     /// which this machine's OpenGL draws: no board has a part in it. For --watch-driver.
     #[arg(long, conflicts_with_all = ["driver", "shown"])]
     pub qemu_gpu: bool,
+    /// Draw by Debian's Mesa and the kernel's own driver of this GPU, whose registers are
+    /// gil's: panfrost's Mali-T628, or lima's Mali-400.
+    #[arg(long, value_name = "GPU", value_enum, conflicts_with_all = ["driver", "qemu_gpu", "shown"])]
+    pub gpu: Option<GpuName>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -318,10 +322,31 @@ impl RunArgs {
         }
     }
 
+    /// Its name.
+    pub fn gpu_name(&self) -> Option<&'static str> {
+        match self.gpu? {
+            GpuName::MaliT628 => Some("mali-t628"),
+            GpuName::Mali400 => Some("mali-400"),
+            GpuName::None => None,
+        }
+    }
+
+    /// The GPU whose registers are gil's.
+    pub fn registers(&self) -> Option<Model> {
+        match self.gpu? {
+            GpuName::MaliT628 => Some(Model::MaliT628),
+            GpuName::Mali400 => Some(Model::Mali400),
+            GpuName::None => None,
+        }
+    }
+
     /// The GPU that Mesa draws on; none: gil's libraries draw.
     fn gpu(&self) -> Option<Gpu> {
         let of_board = self.driver.clone().map(Gpu::Board);
-        of_board.or(self.qemu_gpu.then_some(Gpu::Simulators))
+        let own = self.registers().map(Gpu::Registers);
+        of_board
+            .or(own)
+            .or(self.qemu_gpu.then_some(Gpu::Simulators))
     }
 
     /// The program's start: arguments, environment, folder.
@@ -656,6 +681,19 @@ fn is_package(text: &str) -> bool {
     let (name, arch) = package.split_once(':').unwrap_or((package, "x"));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && !name.ends_with('-');
     is_name && consists(name, "+-.") && consists(arch, "-") && consists(version, ".+:~-")
+}
+
+/// What `--gpu` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GpuName {
+    /// Mali-T628.
+    #[value(name = "mali-t628")]
+    MaliT628,
+    /// Mali-400 with four pixel processors.
+    #[value(name = "mali-400")]
+    Mali400,
+    /// None.
+    None,
 }
 
 /// A program's environment beside a driver of the kernel: Mesa looks for a display first,

@@ -3,7 +3,7 @@
 
 use crate::apt::AptError;
 use crate::archive::Sizes;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Model};
 use crate::guest::Guest;
 use crate::image::{self, Contents, Display, Driver, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
@@ -110,6 +110,7 @@ impl FullSystem {
         let driver = match guest.gpu {
             Some(Gpu::Board(_)) => driver(reaches.display, &modules, kernels)?,
             Some(Gpu::Simulators) => kernels(&kernel::DISPLAY)?,
+            Some(Gpu::Registers(model)) => registers(model, &modules, kernels)?,
             None => Vec::new(),
         };
         let layers = match place {
@@ -208,6 +209,20 @@ fn driver(
     modules.extend(kernels(&kernel::DRIVER)?);
     modules.push(own.mirror.clone());
     Ok(modules)
+}
+
+/// The modules for a GPU whose registers are gil's; the one for its interrupts is there
+/// when the driver begins.
+fn registers(
+    model: Model,
+    own: &OwnModules,
+    kernels: impl Fn(&kernel::Modules) -> Result<Vec<PathBuf>, AptError>,
+) -> Result<Vec<PathBuf>, AptError> {
+    let driver = match model {
+        Model::MaliT628 => kernels(&kernel::PANFROST)?,
+        Model::Mali400 => kernels(&kernel::LIMA)?,
+    };
+    Ok([vec![own.gpu.clone()], driver].concat())
 }
 
 /// A link to where a file really is.

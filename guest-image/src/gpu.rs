@@ -7,4 +7,15 @@ pub enum Gpu {
     Board(String),
     /// The simulator's own, with the kernel's own driver.
     Simulators,
+    /// One whose registers are gil's, with the kernel's own driver.
+    Registers(Model),
+}
+
+/// A GPU whose registers are gil's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Mali-T628, which the kernel's panfrost drives.
+    MaliT628,
+    /// Mali-400 with four pixel processors, which the kernel's lima drives.
+    Mali400,
 }

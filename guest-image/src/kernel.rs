@@ -87,6 +87,30 @@ pub const DRIVER: Modules = Modules {
     ],
 };
 
+/// What the kernel's driver of a Mali-T628 needs, and itself.
+pub const PANFROST: Modules = Modules {
+    name: "panfrost",
+    paths: &[
+        "drivers/gpu/drm/drm",
+        "drivers/gpu/drm/scheduler/gpu-sched",
+        "drivers/gpu/drm/drm_kms_helper",
+        "drivers/gpu/drm/drm_shmem_helper",
+        "drivers/gpu/drm/panfrost/panfrost",
+    ],
+};
+
+/// What the kernel's driver of a Mali-400 needs, and itself.
+pub const LIMA: Modules = Modules {
+    name: "lima",
+    paths: &[
+        "drivers/gpu/drm/drm",
+        "drivers/gpu/drm/scheduler/gpu-sched",
+        "drivers/gpu/drm/drm_kms_helper",
+        "drivers/gpu/drm/drm_shmem_helper",
+        "drivers/gpu/drm/lima/lima",
+    ],
+};
+
 /// What that driver needs for a display of QEMU's, which is its own then.
 pub const OUTPUTS: Modules = Modules {
     name: "outputs",

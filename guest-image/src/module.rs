@@ -37,6 +37,8 @@ pub struct OwnModules {
     pub screen: PathBuf,
     /// A GPU's driver, whose calls the board executes.
     pub mirror: PathBuf,
+    /// Interrupts of a GPU whose registers are RAM.
+    pub gpu: PathBuf,
 }
 
 /// Their files' names.
@@ -44,6 +46,7 @@ const DRIVER: &str = "gil.ko";
 const DISK: &str = "gil_disk.ko";
 const SCREEN: &str = "gil_screen.ko";
 const MIRROR: &str = "gil_mirror.ko";
+const GPU: &str = "gil_gpu.ko";
 
 /// The modules, from the cache or built from `source`.
 ///
@@ -72,6 +75,7 @@ pub fn ensure(
         disk: place.join(DISK),
         screen: place.join(SCREEN),
         mirror: place.join(MIRROR),
+        gpu: place.join(GPU),
     })
 }
 
@@ -121,7 +125,7 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         command.arg("GIL_NO_MARKER=1");
     }
     tool::run(&mut command, "building the guest's driver", at)?;
-    for name in [DRIVER, DISK, SCREEN, MIRROR] {
+    for name in [DRIVER, DISK, SCREEN, MIRROR, GPU] {
         let built = work.join(name);
         fs::rename(&built, at.join(name)).at(&built)?;
     }

@@ -1,6 +1,8 @@
 //! A simulator's options for gil: a list of `key=value`.
 
+use crate::gpu::GpuPlace;
 use gil_detect::watch::{Spec, SpecError};
+use gil_gpu_registers::Gpu;
 use gil_timing::Contention;
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
@@ -52,6 +54,8 @@ pub struct Config {
     pub ram_mapped: Option<PathBuf>,
     /// `ram-base=ADDRESS`: guest physical address of the file's first byte.
     pub ram_base: GuestAddress,
+    /// The GPU whose registers are in RAM.
+    pub gpu: Option<GpuPlace>,
     /// `detect=marker|symbol`.
     pub detect: Detect,
     /// `module=PATH`: the driver's module file, for `detect=symbol`.
@@ -125,6 +129,7 @@ impl Default for Config {
             ram: None,
             ram_mapped: None,
             ram_base: GuestAddress(0x4000_0000),
+            gpu: None,
             detect: Detect::Marker,
             module: None,
             trace: None,
@@ -296,6 +301,7 @@ impl Config {
             "ram" => self.ram = Some(path("ram", value)?),
             "ram-mapped" => self.ram_mapped = Some(path("ram-mapped", value)?),
             "ram-base" => self.ram_base = address("ram-base", value)?,
+            "gpu" => self.gpu = Some(gpu(value)?),
             "detect" => self.detect = detect(value)?,
             "module" => self.module = Some(path("module", value)?),
             "trace" => self.trace = Some(path("trace", value)?),
@@ -355,6 +361,19 @@ fn address(key: &'static str, value: &str) -> Result<GuestAddress, ConfigError> 
     };
     let parsed = parsed.map(GuestAddress);
     parsed.map_err(|_| wrong(key, value, "an address such as 0x40000000"))
+}
+
+/// A GPU and where its registers are: `mali-t628@0x7fff0000`.
+fn gpu(value: &str) -> Result<GpuPlace, ConfigError> {
+    let wanted = "a GPU and its registers' address, such as mali-t628@0x7fff0000";
+    let (name, at) = value
+        .split_once('@')
+        .ok_or_else(|| wrong("gpu", value, wanted))?;
+    let gpu = Gpu::named(name).ok_or_else(|| wrong("gpu", value, wanted))?;
+    Ok(GpuPlace {
+        gpu,
+        at: address("gpu", at)?,
+    })
 }
 
 fn number(key: &'static str, value: &str) -> Result<u64, ConfigError> {

@@ -7,6 +7,7 @@ use crate::config::{Config, Time};
 use crate::control::{self, ControlError};
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
+use crate::gpu::{self, GpuError, Registers};
 use crate::mailbox::{self, Answer, MailboxError};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
@@ -20,7 +21,9 @@ use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::KeyError;
-use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kind};
+use gil_uapi::{
+    GuestAddress, Mailbox, STATUS_UNSEEN, Status, VirtualAddress, WaitKind, flag, kind,
+};
 use gil_wire::Op;
 use gil_wire::control::{EXCHANGE, Exited};
 use gil_wire::envelope::Envelope;
@@ -28,6 +31,7 @@ use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 mod checkpoint;
 
@@ -44,6 +48,7 @@ pub struct Host {
 
 struct State {
     memory: Option<Box<dyn GuestMemory>>,
+    gpu: Option<Registers>,
     boards: Arc<Boards>,
     time: Time,
     finish: Finish,
@@ -160,6 +165,7 @@ impl Host {
         events.tell(Event::Ready { simulator });
         let state = State {
             memory: None,
+            gpu: config.gpu.map(Registers::new),
             boards: Arc::new(boards),
             time: config.time,
             finish: config.finish,
@@ -184,7 +190,25 @@ impl Host {
 
     /// Guest RAM, before the first doorbell.
     pub fn set_memory(&self, memory: Box<dyn GuestMemory>) {
-        self.state().memory = Some(memory);
+        let mut state = self.state();
+        if let Some(gpu) = &mut state.gpu
+            && let Err(error) = gpu.publish(&*memory)
+        {
+            let text = error.to_string();
+            state.events.tell(Event::Fatal { text });
+        }
+        state.memory = Some(memory);
+    }
+
+    /// The GPU's driver stored a word at a guest physical address, which it has at this
+    /// virtual one.
+    pub fn store(&self, place: VirtualAddress, address: u64, value: u32) {
+        self.state().store(place, address, value);
+    }
+
+    /// Whether there is a GPU whose registers are the guest's RAM.
+    pub fn has_gpu(&self) -> bool {
+        self.state().gpu.is_some()
     }
 
     /// This simulator executes faster than it idles: sessions that open from now
@@ -389,6 +413,10 @@ impl State {
         mailbox: &Mailbox,
         instructions: Option<u64>,
     ) -> Result<(Answer, Took), MailboxError> {
+        if mailbox.kind == kind::GPU {
+            let answer = self.gpu(memory, mailbox);
+            return Ok((answer, Took::default()));
+        }
         if mailbox.kind == kind::OPEN {
             return self.open(mailbox).map(|answer| (answer, Took::default()));
         }
@@ -407,8 +435,63 @@ impl State {
         Ok(self.with_session(memory, mailbox, submission.as_ref()))
     }
 
+    /// A store of the GPU's driver that the simulator has seen.
+    fn store(&mut self, place: VirtualAddress, address: u64, value: u32) {
+        let Some(offset) = self.gpu.as_ref().and_then(|gpu| gpu.offset(address)) else {
+            return;
+        };
+        self.stats.enter();
+        if let (Some(mut gpu), Some(memory)) = (self.gpu.take(), self.memory.take()) {
+            gpu.seen_at(place, offset);
+            let mut board = |it: &Submission| self.submit_of_gpu(&*memory, it);
+            let stored = gpu.store(&*memory, (offset, value), &mut board);
+            self.of_gpu(stored);
+            self.memory = Some(memory);
+            self.gpu = Some(gpu);
+        }
+        self.stats.leave(Duration::ZERO, None);
+    }
+
+    /// A store of the GPU's driver that the guest's module has seen, or the time.
+    fn gpu(&mut self, memory: &dyn GuestMemory, mailbox: &Mailbox) -> Answer {
+        let Some(mut gpu) = self.gpu.take() else {
+            return Answer::status(Status::BadRequest);
+        };
+        let word = mailbox.request.0;
+        let store = (mailbox.request_len > 0).then_some((word as u32, (word >> 32) as u32));
+        let mut board = |it: &Submission| self.submit_of_gpu(memory, it);
+        let told = gpu.tell(memory, mailbox.now_ns, store, &mut board);
+        self.of_gpu(told);
+        let answer = gpu.answer();
+        self.gpu = Some(gpu);
+        answer
+    }
+
+    /// What went wrong with the GPU, once each time.
+    fn of_gpu(&mut self, result: Result<(), GpuError>) {
+        if let Err(error) = result {
+            self.events.warn(error.to_string());
+        }
+    }
+
+    /// Executes calls that the GPU makes, in a session of its own.
+    fn submit_of_gpu(&mut self, memory: &dyn GuestMemory, submission: &Submission) -> Answer {
+        if !self.sessions.contains_key(&gpu::SESSION) {
+            let (engines, boards) = (self.engines.clone(), &self.boards);
+            let session = Session::new(0, 64, engines, false, boards);
+            self.sessions.insert(gpu::SESSION, session);
+        }
+        let mailbox = Mailbox {
+            session: gpu::SESSION,
+            kind: kind::SUBMIT,
+            ..Mailbox::default()
+        };
+        self.with_session(memory, &mailbox, Some(submission)).0
+    }
+
     fn open(&mut self, mailbox: &Mailbox) -> Result<Answer, MailboxError> {
-        let is_new = !self.sessions.contains_key(&mailbox.session);
+        let is_new =
+            !self.sessions.contains_key(&mailbox.session) && mailbox.session != gpu::SESSION;
         if !is_new || self.sessions.len() >= MAX_SESSIONS {
             return Err(unknown_session(mailbox));
         }

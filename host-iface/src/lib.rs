@@ -31,6 +31,7 @@ pub mod events;
 pub mod executed;
 pub mod ffi;
 pub mod frames;
+pub mod gpu;
 pub mod held;
 pub mod host;
 pub mod jobs;

@@ -141,7 +141,13 @@ pub fn read(memory: &dyn GuestMemory, gpa: GuestAddress) -> Result<Mailbox, Mail
 }
 
 fn check(mailbox: &Mailbox) -> Result<(), MailboxError> {
-    use gil_uapi::kind::{ATTEND, OPEN, SUBMIT};
+    use gil_uapi::kind::{ATTEND, GPU, OPEN, SUBMIT};
+    if mailbox.kind == GPU {
+        return match mailbox.request_len {
+            0 | 4 => Ok(()),
+            len => field("request_len", len),
+        };
+    }
     if !(OPEN..=ATTEND).contains(&mailbox.kind) {
         return field("kind", mailbox.kind);
     }

@@ -13,7 +13,8 @@ use gil_host::{Config, Host};
 use gil_uapi::{GuestAddress, VirtualAddress};
 use nix::sys::signal::Signal;
 use qemu_plugin::{
-    PluginId, VCPUIndex, qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
+    MemValue, MemoryInfo, PluginId, VCPUIndex, qemu_plugin_register_atexit_cb,
+    qemu_plugin_register_vcpu_init_cb,
 };
 use std::sync::OnceLock;
 
@@ -28,6 +29,8 @@ pub struct Bridge {
     pub counter: Option<Counter>,
     /// The way in which doorbells are detected.
     pub doorbells: Doorbells,
+    /// Whether a GPU's registers are the guest's RAM.
+    pub gpu: bool,
     /// With `watch=…`.
     pub watches: Option<Watches>,
 }
@@ -107,6 +110,7 @@ impl Bridge {
             let _ = raise_process(Signal::SIGTERM);
         });
         Ok(Self {
+            gpu: host.has_gpu(),
             host,
             registers: OnceLock::new(),
             counter: match (config.count, &watches) {
@@ -176,6 +180,14 @@ impl Bridge {
             None => self
                 .host
                 .warn("a doorbell's register x0 cannot be read".into()),
+        }
+    }
+
+    /// A module of the kernel's stored a word.
+    pub fn stored(&self, access: &MemoryInfo<'_>, address: u64) {
+        let place = access.hwaddr(address).map(|place| place.hwaddr());
+        if let (Some(place), MemValue::U32(value)) = (place, access.value()) {
+            self.host.store(VirtualAddress(address), place, value);
         }
     }
 

@@ -8,7 +8,8 @@ use gil_detect::watch::{Point, Watches};
 use gil_uapi::VirtualAddress;
 use qemu_plugin::sys::qemu_plugin_tb;
 use qemu_plugin::{
-    CallbackFlags, Instruction, PluginId, TranslationBlock, qemu_plugin_register_vcpu_tb_trans_cb,
+    CallbackFlags, Instruction, MemRW, PluginId, TranslationBlock,
+    qemu_plugin_register_vcpu_tb_trans_cb,
 };
 
 /// `wfi`: the CPU idles until an interrupt.
@@ -45,10 +46,35 @@ fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
         Doorbells::Loaded(watches) => look_for_driver(bridge, watches, block),
         Doorbells::Code(module) => look_for_entry(bridge, module, block),
     }
+    if bridge.gpu {
+        look_for_stores(bridge, block);
+    }
     if bridge.counts() {
         let idles = block.instructions().filter(|one| word(one) == WFI);
         idles.for_each(|one| one.register_execute_callback(|_| bridge.idle()));
     }
+}
+
+/// `str wT, [xN]`, as the kernel's `writel()` is compiled (arch/arm64/include/asm/io.h),
+/// without T and N.
+const STORE: u32 = 0xb900_0000;
+const STORE_MASK: u32 = 0xffff_fc00;
+/// Where the kernel has modules without KASLR (Documentation/arm64/memory.rst).
+const MODULES: std::ops::Range<u64> = 0xffff_8000_0000_0000..0xffff_8000_0800_0000;
+
+/// Stores of modules, which may be to registers.
+fn look_for_stores(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
+    if !MODULES.contains(&block.vaddr()) {
+        return;
+    }
+    let stores = block.instructions();
+    let stores = stores.filter(|one| u32::from_le_bytes(word(one)) & STORE_MASK == STORE);
+    stores.for_each(|one| {
+        one.register_memory_access_callback(
+            |_, access, address| bridge.stored(&access, address),
+            MemRW::QEMU_PLUGIN_MEM_W,
+        );
+    });
 }
 
 /// Functions that are watched.

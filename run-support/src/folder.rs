@@ -29,6 +29,8 @@ pub mod file {
     pub const TABLE: &str = "disks.table";
     /// All disks in one file.
     pub const DISKS: &str = "disks";
+    /// The device tree of a machine with a GPU's registers.
+    pub const DEVICE_TREE: &str = "device-tree";
     /// The memory of the saved guest that the run continues.
     pub const SAVED_RAM: &str = "saved-ram";
     /// What else QEMU saved of it.

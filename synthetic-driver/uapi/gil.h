@@ -185,6 +185,14 @@ struct gil_fence_arg {
 #define GIL_MBOX_COLLECT 3u /* deliver output that is ready, release what is delivered */
 #define GIL_MBOX_CLOSE 4u   /* the session ends: the host forgets every region at once */
 #define GIL_MBOX_ATTEND 5u  /* the driver's timer: as GIL_MBOX_COLLECT, but releases nothing */
+/*
+ * A GPU whose registers are RAM: of no session. With a request_len of 4 the GPU's driver
+ * stores; `request` is the register's offset, and the value in the upper half. The answer
+ * is in `released`, at GIL_GPU_*; the driver rings again at attention_ns.
+ */
+#define GIL_MBOX_GPU 6u
+#define GIL_GPU_LINES 0     /* interrupt lines that are high, a bit each, as the device tree has them */
+#define GIL_GPU_REGISTERS 1 /* virtual address at which the GPU's driver has the registers; 0: not known */
 
 struct gil_extent {
 	__u64 gpa;

@@ -72,6 +72,9 @@ pub enum DriverError {
     /// As many buffers as no [`FETCH`] has.
     #[error("{0} buffers: a call fetches 1 to {FETCH_MOST}")]
     Fetch(usize),
+    /// An address at which no window begins.
+    #[error("a window at GPU address {0:#x}: each begins at a multiple of 1 MiB")]
+    Window(u64),
     /// Memory that is written and comes in a region.
     #[error("memory of {0:#x} bytes to write: there is no region for it")]
     Room(u32),

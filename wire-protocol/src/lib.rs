@@ -41,6 +41,7 @@ pub mod envelope;
 pub mod finish;
 pub mod frame;
 pub mod generated;
+pub mod gpu;
 pub mod hello;
 pub mod identity;
 pub mod input;

@@ -1,5 +1,6 @@
 //! QEMU for a run: it continues a guest that booted before, or boots one.
 
+mod device_tree;
 pub mod machine;
 pub mod qmp;
 pub mod saved;
@@ -66,6 +67,7 @@ impl<'a> Qemu<'a> {
                     network: args.net.clone(),
                     display: args.display.size(),
                     gpu: args.qemu_gpu,
+                    registers: args.registers(),
                 },
                 watch: Vec::new(),
             }),
@@ -80,6 +82,7 @@ impl<'a> Qemu<'a> {
         // QEMU does not save what its renderer has.
         !self.args.boot
             && !self.args.qemu_gpu
+            && self.machine.registers.is_none()
             && modules.all(|spec| matches!(spec.object.as_deref(), Some("gil" | "gil_mirror")))
     }
 
@@ -153,6 +156,7 @@ impl Simulator for Qemu<'_> {
             self.continue_saved(at, progress);
         }
         self.machine.write_disks(at, self.life)?;
+        self.machine.write_device_tree(at, self.life)?;
         if self.args.net.is_some() {
             let gil = std::env::current_exe().at(at)?;
             full_system::link(&gil, &at.join(reach::NAME))?;
@@ -245,6 +249,9 @@ impl Qemu<'_> {
         }
         if args.has_shares() {
             option += &format!(",channel-files={}", at(file::FILES));
+        }
+        if let Some(gpu) = self.args.gpu_name() {
+            option += &format!(",gpu={gpu}@{:#x}", self.machine.registers_at());
         }
         if self.life == Life::Continues {
             option += &format!(",ram-mapped={}", at(file::SAVED_RAM));

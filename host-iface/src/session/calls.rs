@@ -5,6 +5,7 @@ use crate::submission::{Region, Submission};
 use gil_wire::api::is_of_a_driver;
 use gil_wire::driver::{FETCH, Fetch};
 use gil_wire::envelope::{Class, Envelope};
+use gil_wire::gpu;
 use gil_wire::message::{self, RegionDesc};
 
 /// One call of a submission, ready to be executed.
@@ -37,11 +38,15 @@ impl<'a> Call<'a> {
 
     /// Whether its output is differences from copies.
     pub(super) fn brings_differences(&self) -> bool {
-        is_of_a_driver(self.envelope.op) && self.envelope.op.entry() == FETCH
+        let entry = self.envelope.op.entry();
+        is_of_a_driver(self.envelope.op) && matches!(entry, FETCH | gpu::FETCH)
     }
 
     /// The numbers of its out regions' copies, if these are of several numbers.
     pub(super) fn fetched(&self) -> Vec<u64> {
+        if self.envelope.op.entry() == gpu::FETCH {
+            return crate::gpu::fetched(self.envelope.args);
+        }
         let fetch = Fetch::parse(self.envelope.args);
         let buffers = fetch.map(|it| it.buffers).unwrap_or_default();
         buffers.into_iter().map(u64::from).collect()

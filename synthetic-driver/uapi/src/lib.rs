@@ -122,6 +122,16 @@ pub mod kind {
     pub const CLOSE: u32 = 4;
     /// The driver's timer: publish what started, deliver what is ready.
     pub const ATTEND: u32 = 5;
+    /// A GPU whose registers are RAM: a store, or the time.
+    pub const GPU: u32 = 6;
+}
+
+/// Where the answer to [`kind::GPU`] has what, in its `released`.
+pub mod gpu {
+    /// The interrupt lines that are high, a bit each.
+    pub const LINES: usize = 0;
+    /// The virtual address at which the GPU's driver has the registers; 0: not known.
+    pub const REGISTERS: usize = 1;
 }
 
 /// Memory that a program's call names: `struct gil_region`.

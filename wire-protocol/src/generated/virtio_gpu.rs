@@ -64,6 +64,21 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
+        entry: 7,
+        name: "gilGpuMemory",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 8,
+        name: "gilGpuJob",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 9,
+        name: "gilGpuFetch",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
         entry: 17,
         name: "VIRTGPU_MAP",
         class: Some(crate::envelope::Class::Sync),

@@ -5,13 +5,16 @@ use gil_drivers::{Does, Ioctl, Table};
 use std::fmt::Write;
 
 /// gil's own calls of every driver: entry, name and class (`gil_wire::driver`).
-const OWN: [(u32, &str, &str); 6] = [
+const OWN: [(u32, &str, &str); 9] = [
     (1, "gilDriverOpen", "Sync"),
     (2, "gilDriverClose", "Post"),
     (3, "gilDriverFree", "Post"),
     (4, "gilDriverChanged", "Post"),
     (5, "gilDriverWait", "Wait"),
     (6, "gilDriverFetch", "Enqueue"),
+    (7, "gilGpuMemory", "Post"),
+    (8, "gilGpuJob", "Enqueue"),
+    (9, "gilGpuFetch", "Enqueue"),
 ];
 
 /// The entry of the ioctl of number 0.

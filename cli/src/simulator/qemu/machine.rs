@@ -3,11 +3,15 @@
 //! that boots to be saved, and for the saved one that continues, as far as the
 //! guest's kernel can see.
 
-use super::version::{DISPLAY, GPU, GPU_DISPLAY, PROGRAM};
+use super::device_tree;
+use super::version::{DISPLAY, GPU, GPU_DISPLAY, PROGRAM, QemuError};
 use crate::args::{Network, SERVERS, Size};
 use crate::reach;
+use crate::simulator::SimulatorError;
+use gil_guest_image::gpu::Model;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
+use gil_run_support::tool;
 use gil_uapi::disks::{Disk, Disks, MAX};
 use gil_uapi::{GuestAddress, GuestLength};
 use std::fs::File;
@@ -67,7 +71,12 @@ pub struct Machine {
     pub display: Option<Size>,
     /// Whether it has a GPU of QEMU's own.
     pub gpu: bool,
+    /// The GPU whose registers are the end of its RAM.
+    pub registers: Option<Model>,
 }
+
+/// Bytes of RAM that a GPU's registers take.
+const REGISTERS: u64 = 64 << 10;
 
 impl Machine {
     /// How QEMU is called for it; all files are in `folder`.
@@ -96,6 +105,9 @@ impl Machine {
             command.args(["-device", &display(size)]);
         }
         self.gpu_options(&mut command);
+        if self.registers.is_some() {
+            command.args(["-dtb", &at(file::DEVICE_TREE)]);
+        }
         if life != Life::Continues {
             command
                 .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
@@ -196,6 +208,38 @@ impl Machine {
         Ok(())
     }
 
+    /// Where the RAM ends that the kernel has.
+    pub fn registers_at(&self) -> u64 {
+        let len = self.registers.map_or(0, |_| REGISTERS);
+        RAM + self.memory - len
+    }
+
+    /// Has QEMU write its device tree, and writes the one with the GPU.
+    ///
+    /// # Errors
+    /// [`SimulatorError`].
+    pub fn write_device_tree(&self, folder: &Path, life: Life) -> Result<(), SimulatorError> {
+        let Some(model) = self.registers else {
+            return Ok(());
+        };
+        let path = folder.join(file::DEVICE_TREE);
+        let bare = Self {
+            registers: None,
+            disks: self.disks.clone(),
+            cpu: self.cpu.clone(),
+            network: self.network.clone(),
+            ..*self
+        };
+        let mut command = bare.command(folder, life);
+        command.args(["-machine", &format!("dumpdtb={}", path.display())]);
+        tool::run(&mut command, "asking for its device tree", folder).map_err(QemuError::Tool)?;
+        let own = std::fs::read(&path).at(&path)?;
+        let tree = device_tree::with_gpu(&own, model, self.registers_at(), REGISTERS);
+        let tree = tree.map_err(QemuError::Tree)?;
+        std::fs::write(&path, tree).at(&path)?;
+        Ok(())
+    }
+
     /// Where the table of disks lies.
     fn table(&self) -> u64 {
         RAM + self.memory
@@ -260,7 +304,7 @@ impl Machine {
     fn kernel_command_line(&self) -> String {
         let mut line = format!(
             "{KERNEL_COMMAND_LINE} numa=off mem={} gil_disk.at={:#x}",
-            self.memory,
+            self.registers_at() - RAM,
             self.table()
         );
         if self.display.is_some() {

@@ -1,5 +1,6 @@
 //! Whether this machine's QEMU will do.
 
+use super::device_tree::TreeError;
 use crate::simulator::SimulatorError;
 use gil_run_support::cache::{At, Cache};
 use gil_run_support::tool::{self, ToolError};
@@ -69,6 +70,9 @@ pub enum QemuError {
         "this QEMU has no {DISPLAY}, the guest's display: install Debian's qemu-system-arm and qemu-system-common, by `gil setup`"
     )]
     NoDisplay,
+    /// Its device tree is none.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// It has no GPU.
     #[error(
         "this QEMU has no {GPU} with OpenGL ({0}): install Debian's qemu-system-modules-opengl and qemu-system-gui, of the same version as qemu-system-arm"
@@ -227,6 +231,7 @@ fn parse_version(text: &str) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use super::device_tree::TreeError;
     use super::*;
 
     /// As root, a probe that had QEMU write to a device replaced it.

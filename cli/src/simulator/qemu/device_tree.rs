@@ -1,0 +1,88 @@
+//! The device tree of a machine with a GPU, whose registers are RAM of the machine's:
+//! QEMU's own, with a node more.
+
+use dtoolkit::error::FdtParseError;
+use dtoolkit::fdt::Fdt;
+use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
+use dtoolkit::{Node, Property};
+use gil_guest_image::gpu::Model;
+
+/// The first of its interrupts, of those that are shared between processors (SPI): QEMU's
+/// `virt` has none of its own there (hw/arm/virt.c, `a15irqmap`).
+const FIRST_INTERRUPT: u32 = 96;
+/// An interrupt of that kind, and that it is one as long as its line is high
+/// (Documentation/devicetree/bindings/interrupt-controller/arm,gic.yaml).
+const SHARED: u32 = 0;
+const HIGH: u32 = 4;
+/// The clock that QEMU's machine has.
+const CLOCK: &str = "/apb-pclk";
+
+/// Why there is no such tree.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// QEMU's is none.
+    #[error("QEMU's device tree cannot be read: {0}")]
+    Read(#[from] FdtParseError),
+    /// It has no clock.
+    #[error("QEMU's device tree has no node {CLOCK}")]
+    Clock,
+}
+
+/// The compatible string, the interrupts and the clocks of a model's node, as the bindings
+/// of the kernel's documentation name them (gpu/arm,mali-midgard.yaml, arm,mali-utgard.yaml).
+fn names(
+    model: Model,
+) -> (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+) {
+    match model {
+        Model::MaliT628 => ("arm,mali-t628", &["job", "mmu", "gpu"], &["core"]),
+        Model::Mali400 => (
+            "arm,mali-400",
+            &[
+                "gp", "gpmmu", "pp0", "ppmmu0", "pp1", "ppmmu1", "pp2", "ppmmu2", "pp3", "ppmmu3",
+            ],
+            &["bus", "core"],
+        ),
+    }
+}
+
+/// QEMU's tree with a GPU, whose registers are these bytes of the guest's memory.
+///
+/// # Errors
+/// [`TreeError`].
+pub fn with_gpu(tree: &[u8], model: Model, at: u64, len: u64) -> Result<Vec<u8>, TreeError> {
+    let mut tree = DeviceTree::from_fdt(&Fdt::new(tree)?);
+    let clock = tree.find_node(CLOCK).and_then(|it| it.property("phandle"));
+    let clock = clock
+        .and_then(|it| it.value_as::<u32>().ok())
+        .ok_or(TreeError::Clock)?;
+    let (compatible, interrupts, clocks) = names(model);
+    let numbers = (FIRST_INTERRUPT..).take(interrupts.len());
+    let numbers: Vec<u32> = numbers.flat_map(|n| [SHARED, n, HIGH]).collect();
+    let cells = |value: u64| [(value >> 32) as u32, value as u32];
+    let place: Vec<u32> = [cells(at), cells(len)].concat();
+    let node = DeviceTreeNode::builder(format!("gpu@{at:x}"))
+        .map_err(|_| TreeError::Clock)?
+        .build();
+    tree.root.add_child(node);
+    let Some(node) = tree.find_node_mut(&format!("/gpu@{at:x}")) else {
+        return Err(TreeError::Clock);
+    };
+    let mut add = |property| node.add_property(property);
+    add(DeviceTreeProperty::new_unchecked("compatible", compatible));
+    add(DeviceTreeProperty::new_unchecked("reg", place));
+    add(DeviceTreeProperty::new_unchecked("interrupts", numbers));
+    add(DeviceTreeProperty::new_unchecked(
+        "interrupt-names",
+        interrupts,
+    ));
+    add(DeviceTreeProperty::new_unchecked(
+        "clocks",
+        vec![clock; clocks.len()],
+    ));
+    add(DeviceTreeProperty::new_unchecked("clock-names", clocks));
+    Ok(tree.to_dtb())
+}

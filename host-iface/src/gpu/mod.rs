@@ -1,0 +1,409 @@
+//! A GPU that the guest's own kernel drives by its registers. Simulators hand the driver's
+//! stores in; what its loads must return afterwards is in the registers' memory. Jobs that
+//! it starts are the board's to execute, and end in simulated time as any operation.
+
+mod calls;
+mod memory;
+
+pub(crate) use calls::fetched;
+
+use crate::mailbox::Answer;
+use crate::memory::{GuestMemory, MemoryError};
+use crate::submission::Submission;
+use calls::Calls;
+use gil_gpu_registers::{
+    Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor,
+    RegisterModel, Stop, Work,
+};
+use gil_uapi::{GuestAddress, Status, VirtualAddress};
+use gil_wire::ending::Ending;
+use gil_wire::envelope;
+use gil_wire::generated::{lima, panfrost};
+use gil_wire::gpu;
+use memory::{Part, SpaceError};
+use std::collections::BTreeMap;
+
+/// The session of its jobs: a number that no driver in the guest gives.
+pub const SESSION: u64 = u64::MAX;
+/// Most windows of all address spaces that the board has; beyond it, those of others than
+/// the job's go.
+const WINDOWS_MOST: usize = 1 << 14;
+
+/// Which GPU, and where its registers are in the guest's RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuPlace {
+    /// The GPU.
+    pub gpu: Gpu,
+    /// The first register.
+    pub at: GuestAddress,
+}
+
+/// Why a store or a job is not done.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    /// The registers' memory is no RAM.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A job's memory cannot be sent.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// The board did not take a call.
+    #[error("a job of the {gpu} is not executed: the board {what}", gpu = .gpu.name())]
+    Board {
+        /// The GPU.
+        gpu: Gpu,
+        /// What it did instead.
+        what: &'static str,
+    },
+}
+
+/// Executes calls of the GPU's session.
+pub type Board<'a> = &'a mut dyn FnMut(&Submission) -> Answer;
+
+/// A job that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    job: JobId,
+    /// Where it begins.
+    at: u64,
+    /// When it ends in simulated time, and how; none: not by itself.
+    end: Option<(u64, Outcome)>,
+}
+
+/// A GPU.
+pub struct Registers {
+    place: GpuPlace,
+    model: Model,
+    effects: Vec<Effect>,
+    changes: Vec<Change>,
+    /// Where the driver has them; 0: not known.
+    registers: u64,
+    /// The latest time that is known.
+    now_ns: u64,
+    calls: Calls,
+    running: Vec<Running>,
+    /// The windows that the board has, by space and address.
+    windows: BTreeMap<(u32, u64), gpu::Window>,
+}
+
+/// The guest's RAM, as the model reads page tables there.
+struct Ram<'a>(&'a dyn GuestMemory);
+
+impl gil_gpu_registers::GuestMemory for Ram<'_> {
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), NotMemory> {
+        let bytes = into.len();
+        let read = self.0.read(GuestAddress(address), into);
+        read.map_err(|_| NotMemory { address, bytes })
+    }
+}
+
+impl Registers {
+    /// One out of reset, whose registers' memory is all zeros.
+    pub fn new(place: GpuPlace) -> Self {
+        let api = match place.gpu {
+            Gpu::MaliT628 => panfrost::API,
+            Gpu::Mali400 => lima::API,
+        };
+        Self {
+            place,
+            model: place.gpu.model(),
+            effects: Vec::new(),
+            changes: Vec::new(),
+            registers: 0,
+            now_ns: 0,
+            calls: Calls::new(api),
+            running: Vec::new(),
+            windows: BTreeMap::new(),
+        }
+    }
+
+    /// The register at a guest physical address.
+    pub fn offset(&self, address: u64) -> Option<u32> {
+        let offset = address.checked_sub(self.place.at.0)?;
+        let offset = u32::try_from(offset).ok()?;
+        (offset < self.place.gpu.window()).then_some(offset)
+    }
+
+    /// The driver has a register at this virtual address.
+    pub fn seen_at(&mut self, place: VirtualAddress, offset: u32) {
+        self.registers = place.0.wrapping_sub(offset.into());
+    }
+
+    /// The driver stored a word, which is in the registers' memory, at the latest time that
+    /// is known.
+    ///
+    /// # Errors
+    /// [`GpuError`].
+    pub fn store(
+        &mut self,
+        memory: &dyn GuestMemory,
+        (offset, value): (u32, u32),
+        board: Board<'_>,
+    ) -> Result<(), GpuError> {
+        let ram = Ram(memory);
+        self.model
+            .write(self.now_ns, offset, value, &ram, &mut self.effects);
+        self.follow(memory, board)
+    }
+
+    /// The guest's module tells the time, and perhaps of a store that it holds back.
+    ///
+    /// # Errors
+    /// [`GpuError`].
+    pub fn tell(
+        &mut self,
+        memory: &dyn GuestMemory,
+        now_ns: u64,
+        store: Option<(u32, u32)>,
+        board: Board<'_>,
+    ) -> Result<(), GpuError> {
+        self.now_ns = self.now_ns.max(now_ns);
+        self.end_due();
+        if let Some((offset, value)) = store.filter(|it| it.0 < self.place.gpu.window()) {
+            let at = GuestAddress(self.place.at.0 + u64::from(offset));
+            memory.write(at, &value.to_le_bytes())?;
+            return self.store(memory, (offset, value), board);
+        }
+        self.follow(memory, board)
+    }
+
+    /// What the guest's module is told.
+    pub fn answer(&self) -> Answer {
+        let mut released = vec![0; 2];
+        released[gil_uapi::gpu::LINES] = self.model.interrupts().into();
+        released[gil_uapi::gpu::REGISTERS] = self.registers;
+        let ends = self.running.iter().filter_map(|it| it.end);
+        let next_ns = ends.map(|(end_ns, _)| end_ns).min();
+        Answer {
+            released,
+            attention_ns: next_ns.map_or(0, |at_ns| at_ns.max(self.now_ns + 1)),
+            ..Answer::status(Status::Ok)
+        }
+    }
+
+    /// Brings the registers' memory up to date.
+    ///
+    /// # Errors
+    /// [`MemoryError`] if it is no RAM.
+    pub fn publish(&mut self, memory: &dyn GuestMemory) -> Result<(), MemoryError> {
+        self.changes.clear();
+        self.model.take_changes(&mut self.changes);
+        for change in &self.changes {
+            let at = GuestAddress(self.place.at.0 + u64::from(change.offset));
+            memory.write(at, &change.value.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Jobs whose time has come end, in the order of their ends.
+    fn end_due(&mut self) {
+        let is_due = |it: &Running| it.end.is_some_and(|(end_ns, _)| end_ns <= self.now_ns);
+        let (mut due, left): (Vec<_>, Vec<_>) = self.running.drain(..).partition(is_due);
+        self.running = left;
+        due.sort_by_key(|it| it.end.map(|(end_ns, _)| end_ns));
+        for Running { job, end, .. } in due {
+            let (end_ns, outcome) = end.unwrap_or((self.now_ns, Outcome::Done));
+            // A reset may have taken it away.
+            let _ = self.model.finish(end_ns, job, outcome, &mut self.effects);
+        }
+    }
+
+    /// Does what stores and ends have caused.
+    fn follow(&mut self, memory: &dyn GuestMemory, board: Board<'_>) -> Result<(), GpuError> {
+        let mut result = Ok(());
+        while !self.effects.is_empty() {
+            for effect in std::mem::take(&mut self.effects) {
+                match effect {
+                    Effect::Start(job) => {
+                        result = result.and(self.start(memory, job, &mut *board));
+                    }
+                    Effect::Stop { job, how } => self.stop(job, how),
+                    Effect::Lost { job, .. } => self.running.retain(|it| it.job != job),
+                    Effect::Resume { .. }
+                    | Effect::Interrupt { .. }
+                    | Effect::Tables { .. }
+                    | Effect::Flush(_)
+                    | Effect::Reset(_) => {}
+                }
+            }
+        }
+        self.publish(memory)?;
+        result
+    }
+
+    /// The board has executed a job by then, or never will: it ends here at once.
+    fn stop(&mut self, job: JobId, how: Stop) {
+        let Some(at) = self.running.iter().position(|it| it.job == job) else {
+            return;
+        };
+        let Running { at, .. } = self.running.remove(at);
+        let outcome = match how {
+            Stop::Soft => Outcome::Stopped { at },
+            Stop::Hard => Outcome::Terminated,
+        };
+        let _ = self
+            .model
+            .finish(self.now_ns, job, outcome, &mut self.effects);
+    }
+
+    fn start(
+        &mut self,
+        memory: &dyn GuestMemory,
+        job: Job,
+        board: Board<'_>,
+    ) -> Result<(), GpuError> {
+        let first = first_address(&job.work);
+        self.running.push(Running {
+            job: job.id,
+            at: first,
+            end: None,
+        });
+        let ram = Ram(memory);
+        if let Err(fault) = job.tables.translate(first, Access::Read, &ram) {
+            let why = Pause::Fault(fault);
+            let _ = self.model.pause(job.id, why, &mut self.effects);
+            return Ok(());
+        }
+        let parts = memory::parts(job.tables, &ram, memory)?;
+        let end = self.execute(&job, &parts, board)?;
+        if let Some(running) = self.running.iter_mut().find(|it| it.job == job.id) {
+            running.end = end;
+        }
+        Ok(())
+    }
+
+    /// Has the board execute a job: when it ends, and how; none if it does not.
+    fn execute(
+        &mut self,
+        job: &Job,
+        parts: &[Part],
+        board: Board<'_>,
+    ) -> Result<Option<(u64, Outcome)>, GpuError> {
+        let gone = self.gone(memory::number(job.tables), parts);
+        let all = [&gone[..], parts].concat();
+        let wire = wire_job(job);
+        let (first, rest) = self.calls.memory(self.now_ns, &all);
+        for submission in &first {
+            self.check(board(submission))?;
+        }
+        let (submission, event, mut left) = self.calls.job(self.now_ns, &wire, rest, parts);
+        self.check(board(&submission))?;
+        while !left.is_empty() {
+            let (submission, rest) = self.calls.fetch(self.now_ns, event, left);
+            self.check(board(&submission))?;
+            left = rest;
+        }
+        let answer = board(&self.calls.wait(self.now_ns, event));
+        let answer = self.check(answer)?;
+        let read = envelope::Answer::read(&answer.reply).unwrap_or_default();
+        let Some(seen) = read.observed.first() else {
+            return Ok(None);
+        };
+        let at = first_address(&job.work);
+        Ok(match seen.ending {
+            Ending::Done => Some((seen.end_ns, Outcome::Done)),
+            // No status of the hardware's: it did not end.
+            Ending::Failed(status) if status <= 0 => None,
+            Ending::Failed(status) => {
+                let status = status.cast_unsigned();
+                Some((seen.end_ns, Outcome::Fault { status, at }))
+            }
+        })
+    }
+
+    fn check(&self, answer: Answer) -> Result<Answer, GpuError> {
+        let what = match answer.status {
+            Status::Ok => return Ok(answer),
+            Status::Unserved => "has no GPU of this kind",
+            Status::Lost => "is gone",
+            _ => "refused it",
+        };
+        let gpu = self.place.gpu;
+        Err(GpuError::Board { gpu, what })
+    }
+
+    /// Windows that the board has and that are mapped no longer; and notes those that are.
+    fn gone(&mut self, space: u32, parts: &[Part]) -> Vec<Part> {
+        let is_there = |window: &gpu::Window| {
+            let mut all = parts.iter().map(|it| it.window.address);
+            window.space == space && all.any(|address| address == window.address)
+        };
+        let is_full = self.windows.len() + parts.len() > WINDOWS_MOST;
+        let goes = |window: &gpu::Window| match window.space == space {
+            true => !is_there(window),
+            false => is_full,
+        };
+        let gone: Vec<_> = self
+            .windows
+            .values()
+            .filter(|it| goes(it))
+            .copied()
+            .collect();
+        for window in &gone {
+            self.windows.remove(&(window.space, window.address));
+        }
+        for Part { window, .. } in parts {
+            self.windows.insert((space, window.address), *window);
+        }
+        let empty = |window: gpu::Window| Part {
+            window: gpu::Window {
+                pages: [0; 32],
+                ..window
+            },
+            extents: Default::default(),
+        };
+        gone.into_iter().map(empty).collect()
+    }
+}
+
+/// The GPU address of what a job reads first.
+fn first_address(work: &Work) -> u64 {
+    match work {
+        Work::Chain { head, .. } => *head,
+        Work::Geometry { vertex, plbu, .. } => {
+            let first = vertex.as_ref().or(plbu.as_ref());
+            first.map_or(0, |range| range.start.into())
+        }
+        Work::Pixels(frame) => frame.frame[0].into(),
+    }
+}
+
+/// A job as the board gets it: its processor as the driver's table counts them.
+fn wire_job(job: &Job) -> gpu::Job {
+    let range = |it: &gil_gpu_registers::Range| (it.start, it.end);
+    let processor = match job.processor {
+        Processor::JobSlot(0) => 1,
+        Processor::JobSlot(_) | Processor::Gp => 0,
+        Processor::Pp(_) => 1,
+    };
+    let work = match &job.work {
+        Work::Chain {
+            head,
+            affinity,
+            config,
+            ..
+        } => gpu::Work::Chain {
+            head: *head,
+            affinity: *affinity,
+            config: *config,
+        },
+        Work::Geometry { vertex, plbu, heap } => gpu::Work::Geometry {
+            vertex: vertex.as_ref().map(range),
+            plbu: plbu.as_ref().map(range),
+            heap: range(heap),
+        },
+        Work::Pixels(frame) => gpu::Work::Pixels {
+            processor: match job.processor {
+                Processor::Pp(n) => n,
+                _ => 0,
+            },
+            frame: frame.frame.to_vec(),
+            write_back: frame.write_back.as_flattened().to_vec(),
+        },
+    };
+    gpu::Job {
+        space: memory::number(job.tables),
+        processor,
+        work,
+    }
+}
