@@ -14,8 +14,6 @@ use gil_wire::message::Direction;
 const SENT_MOST: usize = 32;
 /// The host's own call that waits for a job: `gil_wire::driver`.
 const WAIT: u16 = 5;
-/// Where a GPU's processors begin among engines (`wire-protocol/src/envelope.rs`).
-const PROCESSOR_FIRST: u8 = 8;
 /// The queue of fetches.
 const FETCHES: u64 = 0xff;
 /// The node has one device.
@@ -108,12 +106,12 @@ impl Calls {
         (all, rest)
     }
 
-    /// A job behind the rest of its memory, and how much of what it changes one fetch
+    /// A job, with the number of what executes it, behind the rest of its memory, and how much of what it changes one fetch
     /// brings; the event that it signals, and parts that are to be fetched yet.
     pub fn job<'p>(
         &mut self,
         now_ns: u64,
-        job: &gpu::Job,
+        (job, engine): (&gpu::Job, u8),
         rest: &[Part],
         parts: &'p [Part],
     ) -> (Submission, u64, &'p [Part]) {
@@ -124,8 +122,8 @@ impl Calls {
         let event = self.event();
         let args = postcard::to_allocvec(job).unwrap_or_default();
         let envelope = Envelope {
-            queue: Some(queue(job.processor.into())),
-            engine: Engine(PROCESSOR_FIRST + job.processor),
+            queue: Some(queue(engine.into())),
+            engine: Engine(Engine::PROCESSOR_FIRST.0 + engine),
             signals: Some(event),
             observable: true,
             args: &args,

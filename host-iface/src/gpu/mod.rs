@@ -13,7 +13,7 @@ use crate::submission::Submission;
 use calls::Calls;
 use gil_gpu_registers::{
     Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor,
-    RegisterModel, Stop, Work,
+    Stop, Work,
 };
 use gil_uapi::{GuestAddress, Status, VirtualAddress};
 use gil_wire::ending::Ending;
@@ -286,7 +286,7 @@ impl Registers {
         for submission in &first {
             self.check(board(submission))?;
         }
-        let (submission, event, mut left) = self.calls.job(self.now_ns, &wire, rest, parts);
+        let (submission, event, mut left) = self.calls.job(self.now_ns, (&wire, engine(job)), rest, parts);
         self.check(board(&submission))?;
         while !left.is_empty() {
             let (submission, rest) = self.calls.fetch(self.now_ns, event, left);
@@ -365,6 +365,17 @@ fn first_address(work: &Work) -> u64 {
             first.map_or(0, |range| range.start.into())
         }
         Work::Pixels(frame) => frame.frame[0].into(),
+    }
+}
+
+/// Of what executes jobs at the same time as others, which one does: the driver's
+/// processors first, of which Mali-400's pixel processors are one.
+fn engine(job: &Job) -> u8 {
+    match job.processor {
+        Processor::JobSlot(0) => 1,
+        Processor::JobSlot(1) | Processor::Gp => 0,
+        Processor::JobSlot(n) => n,
+        Processor::Pp(n) => 1 + n.min(3),
     }
 }
 
