@@ -10,6 +10,7 @@ pub mod cost;
 pub mod coverage;
 pub mod picture;
 pub mod scripted;
+pub mod stand_in;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,8 @@
 //! those of a Mali-400 and a Mali-T628: it checks each request, and that what each job
 //! names is there. Nothing is drawn.
 
-use gil_tests::scripted::Scripted;
-use gil_tests::{Finished, Link, Run, Width, binary, both_widths, guest_program, guest_program_of};
-use std::fs::File;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use gil_tests::stand_in::{Board, jobs};
+use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program, guest_program_of};
 
 /// The examples that submit jobs there, with so many frames each.
 const EXAMPLES: [(&str, Link); 5] = [
@@ -17,48 +14,6 @@ const EXAMPLES: [(&str, Link); 5] = [
     ("gles1-fog", Link::Gles1),
 ];
 const FRAMES: &str = "3";
-
-/// An agent with stand-in nodes, and its log.
-struct Board {
-    agent: Scripted,
-    log: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl Board {
-    /// One whose jobs take these times, and that waits so long for one.
-    fn new(times: &str, limit_ms: u64) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("log");
-        let mut agent = Command::new(binary("stand-in-board"));
-        agent.env("GIL_STAND_IN_TIMES", times);
-        agent.env("GIL_STAND_IN_LIMIT_MS", limit_ms.to_string());
-        let to: Stdio = File::create(&log).unwrap().into();
-        Self {
-            agent: Scripted::logging(agent, &[], to),
-            log,
-            _folder: folder,
-        }
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
-    }
-
-    fn run(&self, driver: &str, options: &[&str], program: &[&str]) -> Finished {
-        let mut args = vec!["--driver", driver, "--board", self.agent.address()];
-        args.extend(options);
-        args.extend(program);
-        Run::new(args).finish()
-    }
-}
-
-/// Jobs of a processor in a log, and that none of them failed.
-fn jobs(log: &str, processor: &str) -> usize {
-    assert!(!log.contains("fails: "), "{log}");
-    let name = format!(" on {processor} names ");
-    log.lines().filter(|line| line.contains(&name)).count()
-}
 
 /// What each job takes on two processors.
 const TIMES_NS: [u64; 2] = [200_000, 900_000];

@@ -1,0 +1,59 @@
+//! The kernel's own panfrost and lima, which drive a GPU whose registers are gil's, and
+//! Debian's Mesa on them. The board stands in for a GPU: it reads what each job names,
+//! executes what needs no shader, and takes scripted times. Nothing is drawn.
+
+use gil_tests::stand_in::{Board, jobs};
+use gil_tests::{Link, Width, both_widths, guest_program, guest_program_of};
+
+const EXAMPLES: [(&str, Link); 5] = [
+    ("gles-quads", Link::Gles),
+    ("gles-shape", Link::Gles),
+    ("gles-fog", Link::Gles),
+    ("gles-rubik", Link::Gles),
+    ("gles1-fog", Link::Gles1),
+];
+const FRAMES: usize = 200;
+
+/// The examples submit their frames to the end; the board executes each job once.
+fn draws(gpu: &str, renderer: &str, times: &[(&str, u64)]) {
+    let script: Vec<_> = times.iter().map(|(it, ns)| format!("{it}={ns}")).collect();
+    let board = Board::new(&script.join(";"), 30_000);
+    for (name, link) in EXAMPLES {
+        let before: Vec<_> = times.iter().map(|it| jobs(&board.log(), it.0)).collect();
+        let program = guest_program(&format!("examples/{name}/{name}.c"), link);
+        let program = program.display().to_string();
+        let frames = FRAMES.to_string();
+        let run = board.run_as(["--gpu", gpu], &[], &[&program, &frames]).ok();
+        let first = run.stdout.lines().next().unwrap_or_default();
+        assert!(first.ends_with(&format!(" on {renderer}")), "{run:#?}");
+        assert!(run.stdout.contains(": PASS"), "{run:#?}");
+        for ((processor, ns), before) in times.iter().zip(before) {
+            let more = jobs(&board.log(), processor) - before;
+            assert!(more >= FRAMES, "{name}: {more} jobs on {processor}");
+            let all = run.integer("/simulated/gpu_ns");
+            assert!(all >= i128::from(*ns) * more as i128, "{name}: {all} ns");
+        }
+    }
+}
+
+#[test]
+fn the_kernels_panfrost_submits_the_examples_jobs() {
+    let times = [("slot1", 20_000), ("slot0", 90_000)];
+    draws("mali-t628", "Mali-T620 (Panfrost)", &times);
+}
+
+#[test]
+fn the_kernels_lima_submits_the_examples_jobs() {
+    draws("mali-400", "Mali400", &[("gp", 20_000), ("pp", 90_000)]);
+}
+
+both_widths! {
+    fn what_panfrosts_jobs_write_is_there_however_it_is_waited_for(width: Width) {
+        let board = Board::new("slot0=300000;slot1=300000", 30_000);
+        let program = guest_program_of(width, "tests/guest/panfrost_data.c", Link::Static);
+        let program = program.display().to_string();
+        let run = board.run_as(["--gpu", "mali-t628"], &[], &[&program]).ok();
+        assert!(run.stdout.contains("ok "), "{run:#?}");
+        assert!(!run.stdout.contains("not ok"), "{run:#?}");
+    }
+}
