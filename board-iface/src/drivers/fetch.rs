@@ -10,6 +10,7 @@ use crate::region::Region;
 use gil_wire::driver::{Fetch, Fetched};
 use gil_wire::ending::Ending;
 use nix::errno::Errno;
+use std::time::Duration;
 
 /// How long the driver waits for a buffer's jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,20 +49,33 @@ impl Guest<'_> {
             out.push(bytes);
             until = Until::Now;
         }
-        let took = self.buffers.take_time().as_nanos();
+        let took = self.buffers.take_time();
+        Ok(Did {
+            cpu_ns,
+            ..self.fetched(took, results, out, given.event)
+        })
+    }
+
+    /// What a fetch brings, with the jobs that have ended, and its own event.
+    pub(super) fn fetched(
+        &mut self,
+        took: Duration,
+        results: Vec<i32>,
+        out: Vec<Output>,
+        event: Option<u64>,
+    ) -> Did {
         let fetched = Fetched {
-            compare_ns: u64::try_from(took).unwrap_or(u64::MAX),
+            compare_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             results,
         };
         let mut ended = self.jobs.ended();
-        ended.extend(given.event.map(|event| Ended::bare(event, Ending::Done)));
-        Ok(Did {
+        ended.extend(event.map(|event| Ended::bare(event, Ending::Done)));
+        Did {
             answer: fetched.encode(),
-            cpu_ns,
             out,
             ended,
             ..Did::default()
-        })
+        }
     }
 
     /// Each buffer that is there has a region for all of its bytes.

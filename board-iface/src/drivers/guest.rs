@@ -1,6 +1,7 @@
 //! One guest's open files, and how an ioctl is executed for it.
 
 use super::buffers::{Buffers, Files, New};
+use super::gpu::Gpu;
 use super::jobs::{Job, Jobs, executed_ns, now_ns};
 use super::node::{Performed, Raw};
 use super::refusal::{FILE, MEMORY_MAX, Refusal, WRITTEN_MAX};
@@ -26,6 +27,7 @@ pub struct Guest<'b> {
     pub(super) served: &'b Served,
     pub(super) files: Files,
     pub(super) buffers: Buffers,
+    pub(super) gpu: Gpu,
     budget: Budget,
     pub(super) limit: Duration,
     /// Its jobs.
@@ -74,6 +76,7 @@ impl<'b> Guest<'b> {
             served,
             files: Files::new(),
             buffers: Buffers::new(budget),
+            gpu: Gpu::new(budget),
             budget: budget.clone(),
             limit,
             jobs: Jobs::new(limit),
@@ -394,7 +397,11 @@ fn memory(
     Ok((all, regions.collect()))
 }
 
-fn copied(bytes: &[u8]) -> Result<Vec<u8>, Errno> {
+/// A copy of bytes.
+///
+/// # Errors
+/// `ENOMEM`.
+pub(super) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Errno> {
     let mut copy = Vec::new();
     OutOfMemory::reserve(&mut copy, bytes.len()).map_err(|_| Errno::ENOMEM)?;
     copy.extend_from_slice(bytes);

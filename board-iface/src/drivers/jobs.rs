@@ -253,6 +253,23 @@ impl Jobs {
         }
     }
 
+    /// Waits until a queue's jobs have ended, so long at most; then they count as failed.
+    pub fn drain(&mut self, queue: (u32, u64), within: Duration) {
+        let Some(queue) = self.queues.get_mut(&queue) else {
+            return;
+        };
+        let began = Instant::now();
+        while queue.settle(within.saturating_sub(began.elapsed()), true) {}
+    }
+
+    /// A queue whose last job did not end goes on: its processor was reset.
+    pub fn restart(&mut self, queue: (u32, u64)) {
+        let queue = self.queues.get_mut(&queue);
+        if let Some(queue) = queue.filter(|it| it.under_way.is_empty()) {
+            queue.is_stuck = false;
+        }
+    }
+
     /// The jobs that have ended and that nobody asked for; of more than [`REPORTED_MOST`],
     /// these.
     pub fn ended(&mut self) -> Vec<Ended> {
@@ -400,6 +417,25 @@ mod tests {
         }
         assert!(began.elapsed() < Duration::from_millis(300));
         assert!(jobs.ended_behind().is_none());
+    }
+
+    #[test]
+    fn a_queue_goes_on_when_its_processor_was_reset() {
+        let mut jobs = jobs();
+        jobs.add((7, 0), job(1, 0, None, 0));
+        jobs.add((7, 1), job(2, 0, Some(5), 0));
+        jobs.drain((7, 0), Duration::from_millis(5));
+        jobs.drain((9, 9), Duration::ZERO);
+        assert!(jobs.queues[&(7, 0)].is_stuck);
+        assert_eq!(jobs.queues[&(7, 1)].under_way.len(), 1, "another's");
+        jobs.restart((7, 0));
+        jobs.add((7, 0), job(3, 0, None, 0));
+        let began = Instant::now();
+        jobs.finish(3).unwrap();
+        assert!(
+            began.elapsed() >= Duration::from_millis(20),
+            "it is waited for"
+        );
     }
 
     #[test]

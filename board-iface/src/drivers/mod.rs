@@ -10,6 +10,9 @@
 //! | [`session`] | one guest's calls |
 //! | [`guest`] | its files, and how an ioctl is executed for it |
 //! | [`buffers`] | its buffers: handles, memory, what the guest has of it |
+//! | [`fetch`] | what is new in buffers, behind the driver's own wait |
+//! | [`gpu`] | jobs of a GPU that the guest's own kernel driver runs |
+//! | [`windows`] | the memory of such a GPU's address spaces |
 //! | [`jobs`] | its jobs, and how long they take |
 //! | [`refusal`] | why a call is not executed |
 //!
@@ -18,6 +21,7 @@
 
 pub mod buffers;
 pub mod fetch;
+pub mod gpu;
 mod guest;
 pub mod jobs;
 pub mod node;
@@ -25,6 +29,7 @@ pub mod refusal;
 pub mod render;
 pub mod served;
 pub mod session;
+pub mod windows;
 
 use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

@@ -3,6 +3,7 @@
 
 use gil_drivers::layout::Layout;
 use gil_drivers::{Access, Ioctl};
+use gil_wire::gpu;
 use gil_wire::identity::DeviceIdentity;
 use nix::errno::Errno;
 use std::fmt::Debug;
@@ -39,6 +40,55 @@ pub trait Node: Debug + Send + Sync {
     /// # Errors
     /// The system's.
     fn open(&self) -> Result<Box<dyn Open>, Errno>;
+
+    /// Its GPU, if it can place memory at the guest's GPU addresses: it executes jobs of
+    /// the guest's own kernel driver.
+    fn gpu(&self) -> Option<&dyn Executes> {
+        None
+    }
+}
+
+/// A GPU that executes what a driver wrote to its registers.
+pub trait Executes {
+    /// A job begins, whose address space has this memory. Its time counts from when it was
+    /// submitted, in nanoseconds of `CLOCK_MONOTONIC`.
+    fn execute(&self, job: &gpu::Job, submitted_ns: u64, memory: &mut dyn GpuMemory) -> Started;
+}
+
+/// A job that a GPU was given.
+#[derive(Debug)]
+pub struct Started {
+    /// Its fence.
+    pub fence: Box<dyn Fence>,
+    /// How the GPU ends it: 0 if it is done, or else as its registers say: Mali T6xx's
+    /// exception code, bits of Mali-400's raw interrupt status.
+    pub status: i32,
+}
+
+/// A GPU address at which nothing is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nothing is mapped at GPU address {0:#x}")]
+pub struct Unmapped(pub u64);
+
+/// Memory at GPU addresses.
+pub trait GpuMemory {
+    /// So many bytes are mapped from there on.
+    ///
+    /// # Errors
+    /// [`Unmapped`], with the first address that is not.
+    fn check(&self, address: u64, len: u64) -> Result<(), Unmapped>;
+
+    /// Copies bytes from there.
+    ///
+    /// # Errors
+    /// [`Unmapped`]: nothing was copied.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Unmapped>;
+
+    /// Writes bytes there.
+    ///
+    /// # Errors
+    /// [`Unmapped`]: nothing was written.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Unmapped>;
 }
 
 /// An open file of a node's. What it has of buffers is given back when it is dropped.

@@ -59,6 +59,17 @@ pub enum Refusal {
     /// An event that another job signals.
     #[error("event {0} is another job's")]
     Event(u64),
+    /// Arguments that describe no job.
+    #[error("its arguments describe no job of a GPU: {0}")]
+    Job(postcard::Error),
+    /// A processor that the GPU does not have.
+    #[error("the driver's GPU has no processor {0}")]
+    Processor(u8),
+    /// A job whose memory the board cannot place at the guest's GPU addresses.
+    #[error(
+        "this board's {0} places buffers itself: jobs of the guest's own kernel driver need a board that can place them; use the stand-in, or --driver"
+    )]
+    Places(String),
     /// More jobs than are kept.
     #[error("{0} jobs have ended that nobody asked for")]
     Jobs(usize),

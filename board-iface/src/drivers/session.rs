@@ -10,6 +10,7 @@ use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::Survey;
 use gil_wire::driver::{CHANGED, CLOSE, Closed, FETCH, FREE, OPEN, number};
+use gil_wire::gpu;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::CallStatus;
 use nix::errno::Errno;
@@ -66,6 +67,9 @@ impl<'b> Session<'b> {
                 .map_err(Refusal::from)
                 .and_then(|number| guest.changed(number, &call.regions)),
             (FETCH, _) => guest.fetch(given(&mut call)),
+            (gpu::MEMORY, _) => guest.gpu_memory(given(&mut call)),
+            (gpu::JOB, _) => guest.gpu_job(given(&mut call)),
+            (gpu::FETCH, _) => guest.gpu_fetch(given(&mut call)),
             (_, Some(known)) => guest.ioctl(known, given(&mut call)),
             (_, None) => Err(Refusal::Entry {
                 driver: served.table.driver.clone(),

@@ -88,6 +88,15 @@ impl Device {
         Started { number, end_ns }
     }
 
+    /// A processor whose last job does not end is free again: its driver reset it.
+    pub fn restart(&self, processor: &'static str) {
+        let mut state = self.state();
+        let processor = state.processors.entry(processor).or_default();
+        if processor.free_ns == NEVER {
+            processor.free_ns = 0;
+        }
+    }
+
     /// A file that stands for a buffer.
     ///
     /// # Errors
@@ -155,6 +164,12 @@ mod tests {
         assert_eq!(ends("pp", 1010, 1100), 1130, "what it waits for ends first");
         assert_eq!(ends("pp", 2000, 0), NEVER);
         assert_eq!(ends("pp", 3000, 0), NEVER, "it is not free any more");
+        device.restart("pp");
+        device.restart("gp");
+        assert_eq!(ends("pp", 3000, 0), NEVER, "the script says so");
+        device.restart("pp");
+        assert_eq!(ends("pp", 4000, 0), 4030);
+        assert_eq!(ends("gp", 1020, 0), 1300, "its jobs end");
     }
 
     #[test]

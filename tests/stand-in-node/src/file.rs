@@ -2,7 +2,8 @@
 
 use crate::buffer::{Buffer, Mapping, PAGE};
 use crate::device::{Device, JobFence, wait_until};
-use crate::space::{Fault, Space, word};
+use crate::space::{Space, word};
+use crate::walk::Fault;
 use gil_board::drivers::jobs::now_ns;
 use gil_board::drivers::node::Performed;
 use nix::errno::Errno;
@@ -132,18 +133,12 @@ impl OpenFile {
         for (buffer, writes) in &job.buffers {
             buffer.use_until(started.end_ns, *writes);
         }
-        let name = self.driver;
-        let (processor, number) = (job.processor, started.number);
         let status = match found {
-            Ok(found) => {
-                tracing::info!("{name}: job {number} on {processor} names {found} places");
-                0
-            }
-            Err((fault, error)) => {
-                tracing::warn!("{name}: job {number} on {processor} fails: {fault}");
-                -(error as i32)
-            }
+            Ok(_) => 0,
+            Err((_, error)) => -(error as i32),
         };
+        let found = found.map_err(|(fault, _)| fault);
+        log(self.driver, (job.processor, started.number), found);
         Performed {
             result: 0,
             fence: Some(Box::new(JobFence {
@@ -165,6 +160,14 @@ impl OpenFile {
             false if within == 0 => Err(Errno::EBUSY),
             false => Err(Errno::ETIMEDOUT),
         }
+    }
+}
+
+/// Says what became of a processor's job: how many things it names, or what it lacks.
+pub fn log(driver: &str, (processor, number): (&str, u64), found: Result<u64, Fault>) {
+    match found {
+        Ok(found) => tracing::info!("{driver}: job {number} on {processor} names {found} places"),
+        Err(fault) => tracing::warn!("{driver}: job {number} on {processor} fails: {fault}"),
     }
 }
 

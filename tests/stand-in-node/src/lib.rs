@@ -9,10 +9,12 @@
 //! | [`script`] | how long jobs take |
 //! | [`device`] | the device behind a node: its processors, its buffers' places |
 //! | [`buffer`], [`space`] | buffers, and where an open file's address space has them |
+//! | [`walk`] | a job's way through what it names |
 //! | [`file`] | an open file: buffers, contexts, jobs |
 //! | [`node`] | a node, by its driver |
 //! | [`lima`], [`utgard`] | lima's requests; what its jobs name |
 //! | [`panfrost`], [`midgard`] | panfrost's requests; what its jobs name |
+//! | [`gpu`] | jobs of the guest's own driver, at the guest's GPU addresses |
 //! | [`sample_gpu`] | the sample's requests and jobs |
 //!
 //! No shader is executed: a frame has no pixels. What needs none is: Midgard's jobs that
@@ -24,6 +26,7 @@ pub mod back_end;
 pub mod buffer;
 pub mod device;
 pub mod file;
+pub mod gpu;
 pub mod lima;
 pub mod midgard;
 pub mod node;
@@ -32,3 +35,4 @@ pub mod sample_gpu;
 pub mod script;
 pub mod space;
 pub mod utgard;
+pub mod walk;

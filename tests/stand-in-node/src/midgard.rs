@@ -6,18 +6,21 @@
 //! `src/panfrost/midgard/midgard.h`. Statuses: Linux's `panfrost_device.h`
 //! (`enum drm_panfrost_exception_type`).
 
-use crate::space::{Fault, Walk, long, put, put_long, word};
+use crate::space::{long, put, put_long, word};
+use crate::walk::{Fault, Kind, Walk};
 use gil_board::drivers::jobs::now_ns;
 
 /// Bytes of a job's header.
 const HEADER: u64 = 32;
 /// Most jobs of a chain: one that has more does not end.
 const MOST: usize = 1 << 16;
-/// Statuses: done; a configuration that is none; a read and a write that fail.
+/// Statuses: done; a configuration that is none; a read and a write that fail; a descriptor
+/// that makes no sense.
 const DONE: u32 = 0x01;
 const CONFIG_FAULT: u32 = 0x40;
 const READ_FAULT: u32 = 0x42;
 const WRITE_FAULT: u32 = 0x43;
+const DATA_INVALID: u32 = 0x58;
 
 /// The sizes of what jobs name, in bytes.
 const DRAW: usize = 64;
@@ -49,14 +52,33 @@ pub fn chain(walk: &mut Walk<'_>, first: u64) -> Result<(), Fault> {
             return Ok(());
         }
     }
-    Err(fault(at, "end of a chain"))
+    Err(endless(at, "end of a chain"))
 }
 
-fn fault(address: u64, what: &'static str) -> Fault {
+/// The GPU's status of a job that fails. One that does not end, which a GPU would execute
+/// until its driver stops it, counts as a descriptor that makes no sense.
+pub fn status(fault: &Fault) -> u32 {
+    match fault.kind {
+        Kind::Reads => READ_FAULT,
+        Kind::Writes => WRITE_FAULT,
+        Kind::NoType => CONFIG_FAULT,
+        Kind::NoEnd => DATA_INVALID,
+    }
+}
+
+fn endless(address: u64, what: &'static str) -> Fault {
     Fault {
         address,
         what,
-        writes: false,
+        kind: Kind::NoEnd,
+    }
+}
+
+fn typeless(address: u64) -> Fault {
+    Fault {
+        address,
+        what: NO_TYPE,
+        kind: Kind::NoType,
     }
 }
 
@@ -69,9 +91,7 @@ fn report(
 ) -> Result<(), Fault> {
     let (status, address) = match result {
         Ok(()) => (DONE, 0),
-        Err(fault) if fault.what == NO_TYPE => (CONFIG_FAULT, fault.address),
-        Err(fault) if fault.writes => (WRITE_FAULT, fault.address),
-        Err(fault) => (READ_FAULT, fault.address),
+        Err(fault) => (status(&fault), fault.address),
     };
     put(&mut header, 0, status);
     put_long(&mut header, 8, address);
@@ -93,7 +113,7 @@ fn job(walk: &mut Walk<'_>, at: u64, header: &[u8]) -> Result<(), Fault> {
         }
         7 => tiler(walk, at),
         9 => fragment(walk, at + HEADER),
-        _ => Err(fault(at, NO_TYPE)),
+        _ => Err(typeless(at)),
     }
 }
 
@@ -103,7 +123,7 @@ fn write_value(walk: &mut Walk<'_>, at: u64) -> Result<(), Fault> {
     let value = match word(&payload, 8) {
         1 | 2 => now_ns(),
         3 => 0,
-        _ => return Err(fault(at, NO_TYPE)),
+        _ => return Err(typeless(at)),
     };
     walk.write(long(&payload, 0), &value.to_le_bytes(), "value's place")
 }
@@ -216,7 +236,7 @@ fn shader(walk: &mut Walk<'_>, at: u64) -> Result<(), Fault> {
         }
         at += len;
     }
-    Err(fault(at, "end of a shader"))
+    Err(endless(at, "end of a shader"))
 }
 
 /// Attributes or varyings, and the buffers that they are in.
@@ -310,7 +330,7 @@ fn framebuffer(walk: &mut Walk<'_>, at: u64) -> Result<Vec<u8>, Fault> {
     walk.has(list, 8, "polygon list")?;
     walk.has(body, 8, "polygon list's body")?;
     if heap < heap_end {
-        walk.has(heap, heap_end - heap, "tiler's heap")?;
+        walk.has_heap(heap, heap_end - heap, "tiler's heap")?;
     }
     Ok(descriptor)
 }
@@ -407,7 +427,7 @@ mod tests {
         walk.write(at, &value, "value").unwrap();
         walk.write(at + 64, &header(1, 0), "null").unwrap();
         let fault = chain(&mut walk, at).unwrap_err();
-        assert_eq!((fault.address, fault.writes), (0x1234, true));
+        assert_eq!((fault.address, fault.kind), (0x1234, Kind::Writes));
         let words = walk.words(at, 4, "status").unwrap();
         assert_eq!((words[0], words[2]), (WRITE_FAULT, 0x1234));
         assert_eq!(walk.words(at + 64, 1, "status").unwrap(), [0]);

@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::file::OpenFile;
 use crate::script::Script;
 use crate::{lima, panfrost, sample_gpu};
-use gil_board::drivers::node::{Mapped, Node, Open, Performed, Raw, Version};
+use gil_board::drivers::node::{Executes, Mapped, Node, Open, Performed, Raw, Version};
 use gil_wire::identity::DeviceIdentity;
 use nix::errno::Errno;
 use std::cell::RefCell;
@@ -24,7 +24,8 @@ pub enum Driver {
 }
 
 impl Driver {
-    fn name(self) -> &'static str {
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Lima => "lima",
             Self::Panfrost => "panfrost",
@@ -60,9 +61,9 @@ impl Driver {
 /// A node.
 #[derive(Debug)]
 pub struct StandIn {
-    driver: Driver,
+    pub(crate) driver: Driver,
     version: Version,
-    device: Arc<Device>,
+    pub(crate) device: Arc<Device>,
 }
 
 impl StandIn {
@@ -99,6 +100,13 @@ impl Node for StandIn {
             driver,
             file: RefCell::new(file),
         }))
+    }
+
+    fn gpu(&self) -> Option<&dyn Executes> {
+        match self.driver {
+            Driver::Lima | Driver::Panfrost => Some(self),
+            Driver::SampleGpu => None,
+        }
     }
 }
 

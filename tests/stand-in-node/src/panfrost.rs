@@ -5,7 +5,8 @@
 use crate::buffer::PAGE;
 use crate::file::{Job, New, OpenFile, answered, knows_no_sync, list};
 use crate::midgard;
-use crate::space::{Walk, long, put, put_long, word};
+use crate::space::{long, put, put_long, word};
+use crate::walk::Walk;
 use gil_board::drivers::node::{Performed, Raw};
 use nix::errno::Errno;
 

@@ -8,8 +8,11 @@ use std::str::FromStr;
 const USUAL_NS: u64 = 1_000_000;
 /// A job that does not end.
 pub const NEVER: u64 = u64::MAX;
-/// The processors of both devices.
-pub const PROCESSORS: [&str; 5] = ["gp", "pp", "slot0", "slot1", "unit"];
+/// The processors of the devices. The jobs of pixel processors that run each for itself
+/// take the times of `pp` where a processor has none of its own.
+pub const PROCESSORS: [&str; 9] = [
+    "gp", "pp", "slot0", "slot1", "unit", "pp0", "pp1", "pp2", "pp3",
+];
 
 /// The times of all processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +60,11 @@ fn time(text: &str) -> Result<u64, ScriptError> {
 impl Script {
     /// What the job of this number takes on a processor, from 0.
     pub fn time(&self, processor: &str, job: u64) -> u64 {
-        let Some(times) = self.times.get(processor) else {
+        let all = || {
+            self.times
+                .get(processor.trim_end_matches(|it: char| it.is_ascii_digit()))
+        };
+        let Some(times) = self.times.get(processor).or_else(all) else {
             return USUAL_NS;
         };
         let index = job % times.len().max(1) as u64;
@@ -76,6 +83,9 @@ mod tests {
         assert_eq!(gp, [5, 7, 5]);
         assert_eq!(script.time("slot1", 9), NEVER);
         assert_eq!(script.time("pp", 0), USUAL_NS);
+        let script: Script = "pp=5,7;pp3=9".parse().unwrap();
+        let second = ["pp", "pp0", "pp3", "slot1"].map(|it| script.time(it, 1));
+        assert_eq!(second, [7, 7, 9, USUAL_NS]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The address space of an open file, and its buffers' handles. What a job names is read
-//! here, by the table of mappings.
+//! The address space of an open file, and its buffers' handles. What a job names is found
+//! here by the table of mappings.
 
 use crate::buffer::{Buffer, PAGE};
+use crate::walk::Addresses;
 use gil_address_tables::{Buffer as Number, GpuAddress, Mapping, Mappings};
 use nix::errno::Errno;
 use std::collections::BTreeMap;
@@ -12,18 +13,6 @@ use std::sync::Arc;
 const APART: u64 = 0x0111_0000;
 /// So many begin at different addresses.
 const DIFFERENT: u64 = 32;
-
-/// A GPU address at which there is not what a job wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no {what} at GPU address {address:#x}")]
-pub struct Fault {
-    /// The address.
-    pub address: u64,
-    /// What should be there.
-    pub what: &'static str,
-    /// Whether the GPU writes it.
-    pub writes: bool,
-}
 
 /// An address space.
 #[derive(Debug)]
@@ -133,99 +122,36 @@ impl Space {
     }
 }
 
-/// A job on its way through what it names.
-#[derive(Debug)]
-pub struct Walk<'s> {
-    space: &'s Space,
-    /// What was found.
-    pub found: u64,
-}
-
-impl<'s> Walk<'s> {
-    /// One that has found nothing yet.
-    pub fn new(space: &'s Space) -> Self {
-        Self { space, found: 0 }
+impl Addresses for &Space {
+    fn has(&self, address: u64, len: u64) -> bool {
+        self.pieces(address, len).is_some()
     }
 
-    fn piece_wise(
-        &mut self,
-        (address, len): (u64, u64),
-        what: &'static str,
-        writes: bool,
-    ) -> Result<Vec<(&'s Arc<Buffer>, Mapping)>, Fault> {
-        let fault = Fault {
-            address,
-            what,
-            writes,
+    fn has_code(&self, address: u64, len: u64) -> bool {
+        let pieces = self.pieces(address, len).unwrap_or_default();
+        !pieces.is_empty() && pieces.iter().all(|(buffer, _)| buffer.is_executable)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let Some(pieces) = self.pieces(address, bytes.len() as u64) else {
+            return false;
         };
-        let space = self.space;
-        let pieces = space.pieces(address, len).ok_or(fault)?;
-        self.found += 1;
-        Ok(pieces)
-    }
-
-    /// So many bytes are there.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub fn has(&mut self, address: u64, len: u64, what: &'static str) -> Result<(), Fault> {
-        self.piece_wise((address, len.max(1)), what, false)
-            .map(drop)
-    }
-
-    /// Shader code of so many bytes is there, where code may be.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub fn has_code(&mut self, address: u64, len: u64, what: &'static str) -> Result<(), Fault> {
-        let pieces = self.piece_wise((address, len.max(1)), what, false)?;
-        match pieces.iter().all(|(buffer, _)| buffer.is_executable) {
-            true => Ok(()),
-            false => Err(Fault {
-                address,
-                what,
-                writes: false,
-            }),
-        }
-    }
-
-    /// The bytes there.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub fn bytes(&mut self, address: u64, len: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
-        let mut bytes = vec![0; len as usize];
-        for (buffer, piece) in self.piece_wise((address, len), what, false)? {
+        for (buffer, piece) in pieces {
             let at = (piece.address.0 - address) as usize;
             buffer.read(piece.offset, &mut bytes[at..at + piece.len as usize]);
         }
-        Ok(bytes)
+        true
     }
 
-    /// So many numbers of 32 bits there.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub fn words(
-        &mut self,
-        address: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<Vec<u32>, Fault> {
-        let bytes = self.bytes(address, count * 4, what)?;
-        Ok((0..count as usize).map(|n| word(&bytes, n * 4)).collect())
-    }
-
-    /// Writes bytes there.
-    ///
-    /// # Errors
-    /// [`Fault`]; then nothing is written.
-    pub fn write(&mut self, address: u64, bytes: &[u8], what: &'static str) -> Result<(), Fault> {
-        for (buffer, piece) in self.piece_wise((address, bytes.len() as u64), what, true)? {
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let Some(pieces) = self.pieces(address, bytes.len() as u64) else {
+            return false;
+        };
+        for (buffer, piece) in pieces {
             let at = (piece.address.0 - address) as usize;
             buffer.write(piece.offset, &bytes[at..at + piece.len as usize]);
         }
-        Ok(())
+        true
     }
 }
 
@@ -257,6 +183,7 @@ pub fn put_long(bytes: &mut [u8], at: usize, number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::walk::Walk;
 
     fn space(file: u64) -> Space {
         Space::new(file, 0x4000_0000..0x8000_0000)
@@ -279,6 +206,7 @@ mod tests {
         let sentence = format!("no end at GPU address {:#x}", at + PAGE - 2);
         assert_eq!(beyond.to_string(), sentence);
         assert!(walk.has_code(at, 4, "shader").is_err(), "it has none");
+        drop(walk);
         space.remove(handle).unwrap();
         assert!(Walk::new(&space).has(at, 1, "it").is_err());
         assert_eq!(space.remove(handle), Err(Errno::EINVAL));

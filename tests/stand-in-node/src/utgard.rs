@@ -6,7 +6,8 @@
 //! `lima_texture.h` (texture descriptors), `ir/pp/codegen.h` (an instruction's control
 //! word); registers' order also in Linux's `drivers/gpu/drm/lima/lima_regs.h`.
 
-use crate::space::{Fault, Walk, word};
+use crate::space::word;
+use crate::walk::{Fault, Kind, Walk};
 
 /// Pixel processors of the Exynos 4412's.
 pub const PIXEL_PROCESSORS: u64 = 4;
@@ -17,6 +18,8 @@ pub const GP_FRAME: usize = 6 * 4;
 pub const PP_FRAME: usize = (PP_REGISTERS + 1 + 3 * WB_REGISTERS + 4 + 4) * 4;
 const PP_REGISTERS: usize = 23;
 const WB_REGISTERS: usize = 12;
+/// The register of a processor's stack.
+const STACK: usize = 12;
 
 /// Bytes of a render state.
 const RENDER_STATE: u64 = 64;
@@ -50,6 +53,20 @@ impl GpFrame {
         let does_nothing = is_empty(frame.vertex) && is_empty(frame.lists);
         (is_ordered && !does_nothing).then_some(frame)
     }
+
+    /// As the registers have it; what was not started has no commands.
+    pub fn of_registers(
+        vertex: Option<(u32, u32)>,
+        lists: Option<(u32, u32)>,
+        heap: (u32, u32),
+    ) -> Self {
+        let wide = |(start, end): (u32, u32)| (start.into(), end.into());
+        Self {
+            vertex: wide(vertex.unwrap_or_default()),
+            lists: wide(lists.unwrap_or_default()),
+            heap: wide(heap),
+        }
+    }
 }
 
 /// The pixel processors' frame.
@@ -68,6 +85,25 @@ impl PpFrame {
         is_fit.then_some(Self {
             words,
             processors: processors as usize,
+        })
+    }
+
+    /// As one processor's registers have it; `None` if they are more or fewer.
+    pub fn of_registers(frame: &[u32], write_back: &[u32]) -> Option<Self> {
+        let mut words = vec![0; PP_FRAME / 4];
+        let units = PP_REGISTERS + 1;
+        let is_whole = frame.len() == PP_REGISTERS && write_back.len() == 3 * WB_REGISTERS;
+        if !is_whole {
+            return None;
+        }
+        words[..PP_REGISTERS].copy_from_slice(frame);
+        words[PP_REGISTERS] = 1;
+        words[units..units + write_back.len()].copy_from_slice(write_back);
+        let streams = units + write_back.len();
+        (words[streams], words[streams + 4]) = (frame[0], frame[STACK]);
+        Some(Self {
+            words,
+            processors: 1,
         })
     }
 
@@ -104,7 +140,7 @@ struct Said {
 /// # Errors
 /// [`Fault`].
 pub fn geometry(walk: &mut Walk<'_>, frame: &GpFrame) -> Result<(), Fault> {
-    if frame.heap.0 != frame.heap.1 {
+    if frame.heap.0 < frame.heap.1 {
         walk.has(frame.heap.0, frame.heap.1 - frame.heap.0, "heap")?;
     }
     stream(
@@ -141,7 +177,7 @@ fn stream(
     Err(Fault {
         address: at,
         what: "end of a stream",
-        writes: false,
+        kind: Kind::NoEnd,
     })
 }
 
@@ -310,7 +346,7 @@ fn tiles(walk: &mut Walk<'_>, mut at: u64) -> Result<(), Fault> {
     Err(Fault {
         address: at,
         what: "end of a stream",
-        writes: false,
+        kind: Kind::NoEnd,
     })
 }
 
@@ -322,9 +358,9 @@ fn write_back(walk: &mut Walk<'_>, frame: &PpFrame, unit: usize) -> Result<(), F
     }
     let lines = frame.register(11) + 1;
     let len = match register(4) {
-        0 => register(5) * 8 * lines,
+        0 => (register(5) * 8).saturating_mul(lines),
         // 16 pixels by 16, of at least two bytes each.
-        _ => register(5) * 512 * lines.div_ceil(16),
+        _ => (register(5) * 512).saturating_mul(lines.div_ceil(16)),
     };
     walk.has(register(1), len, "frame buffer")
 }
