@@ -2,8 +2,9 @@
 
 use crate::buffer::{Buffer, Mapping, PAGE};
 use crate::device::{Device, JobFence, wait_until};
-use crate::space::{Space, word};
+use crate::space::Space;
 use crate::walk::Fault;
+use crate::words::word;
 use gil_board::drivers::jobs::now_ns;
 use gil_board::drivers::node::Performed;
 use nix::errno::Errno;

@@ -15,6 +15,7 @@
 //! | [`lima`], [`utgard`] | lima's requests; what its jobs name |
 //! | [`panfrost`], [`midgard`] | panfrost's requests; what its jobs name |
 //! | [`gpu`] | jobs of the guest's own driver, at the guest's GPU addresses |
+//! | [`words`] | numbers in bytes |
 //! | [`sample_gpu`] | the sample's requests and jobs |
 //!
 //! No shader is executed: a frame has no pixels. What needs none is: Midgard's jobs that
@@ -36,3 +37,4 @@ pub mod script;
 pub mod space;
 pub mod utgard;
 pub mod walk;
+pub mod words;

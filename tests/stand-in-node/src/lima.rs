@@ -3,9 +3,9 @@
 
 use crate::buffer::PAGE;
 use crate::file::{Job, New, OpenFile, answered, knows_no_sync};
-use crate::space::{long, put, put_long, word};
 use crate::utgard::{self, GpFrame, PpFrame};
 use crate::walk::Walk;
+use crate::words::{long, put, put_long, word};
 use gil_board::drivers::node::{Performed, Raw};
 use nix::errno::Errno;
 

@@ -6,8 +6,8 @@
 //! `src/panfrost/midgard/midgard.h`. Statuses: Linux's `panfrost_device.h`
 //! (`enum drm_panfrost_exception_type`).
 
-use crate::space::{long, put, put_long, word};
 use crate::walk::{Fault, Kind, Walk};
+use crate::words::{long, put, put_long, word};
 use gil_board::drivers::jobs::now_ns;
 
 /// Bytes of a job's header.

@@ -5,8 +5,8 @@
 use crate::buffer::PAGE;
 use crate::file::{Job, New, OpenFile, answered, knows_no_sync, list};
 use crate::midgard;
-use crate::space::{long, put, put_long, word};
 use crate::walk::Walk;
+use crate::words::{long, put, put_long, word};
 use gil_board::drivers::node::{Performed, Raw};
 use nix::errno::Errno;
 

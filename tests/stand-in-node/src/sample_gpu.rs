@@ -3,7 +3,7 @@
 
 use crate::buffer::{Buffer, PAGE};
 use crate::file::{Job, New, OpenFile, answered, list};
-use crate::space::{long, put, put_long, word};
+use crate::words::{long, put, put_long, word};
 use gil_board::drivers::node::{Performed, Raw};
 use nix::errno::Errno;
 

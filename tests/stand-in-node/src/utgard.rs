@@ -6,8 +6,8 @@
 //! `lima_texture.h` (texture descriptors), `ir/pp/codegen.h` (an instruction's control
 //! word); registers' order also in Linux's `drivers/gpu/drm/lima/lima_regs.h`.
 
-use crate::space::word;
 use crate::walk::{Fault, Kind, Walk};
+use crate::words::word;
 
 /// Pixel processors of the Exynos 4412's.
 pub const PIXEL_PROCESSORS: u64 = 4;
@@ -369,7 +369,8 @@ fn write_back(walk: &mut Walk<'_>, frame: &PpFrame, unit: usize) -> Result<(), F
 mod tests {
     use super::*;
     use crate::buffer::{Buffer, PAGE};
-    use crate::space::{Space, put};
+    use crate::space::Space;
+    use crate::words::put;
     use std::sync::Arc;
 
     fn space() -> (Space, u64) {

@@ -2,7 +2,7 @@
 //! an open file's buffers, or the pages that the guest's own driver mapped.
 
 use crate::buffer::PAGE;
-use crate::space::word;
+use crate::words::word;
 
 /// Most pages that a job looks at: what names more does not end.
 const MOST: u64 = 1 << 24;
