@@ -40,6 +40,17 @@ impl Held {
         })
     }
 
+    /// With as many other pages: who sends differences has those of before, one behind the
+    /// other, as what was sent last.
+    fn moved(mut self, window: &Window, bytes: &[u8]) -> Result<Self, Refusal> {
+        for (offset, bytes) in differences::decode(bytes, self.shadow.len())? {
+            self.shadow[offset..offset + bytes.len()].copy_from_slice(bytes);
+        }
+        self.bytes.copy_from_slice(&self.shadow);
+        self.pages = window.pages;
+        Ok(self)
+    }
+
     /// Where a page of the window is in its bytes, if it is mapped.
     fn offset(&self, page: usize) -> Option<usize> {
         let (before, bits) = (self.pages.get(..page / 8)?, self.pages.get(page / 8)?);
@@ -85,21 +96,28 @@ impl Spaces {
         self.all.remove(&(window.space, window.address));
     }
 
-    /// The guest has these bytes in a window: all of them if it is new or other pages are
-    /// mapped there now, or else differences from what it had.
+    /// The guest has these bytes in a window: all of them if it is new or another number of
+    /// pages is mapped there now, or else differences from what it had.
     ///
     /// # Errors
-    /// [`Refusal`]. A new window is not there then.
+    /// [`Refusal`]. A window that is new or has other pages is not there then.
     pub fn push(&mut self, window: &Window, bytes: &[u8]) -> Result<(), Refusal> {
         let began = Instant::now();
         let key = (window.space, window.address);
-        match self.all.get(&key) {
-            Some(held) if held.pages == window.pages => self.update(key, bytes)?,
-            _ => {
-                self.all.remove(&key);
-                let held = Held::new(window, bytes, &self.budget)?;
-                self.all.insert(key, held);
-            }
+        if self
+            .all
+            .get(&key)
+            .is_some_and(|it| it.pages == window.pages)
+        {
+            self.update(key, bytes)?;
+        } else {
+            let before = self.all.remove(&key);
+            let before = before.filter(|it| it.bytes.len() == window.len());
+            let held = match before {
+                Some(before) => before.moved(window, bytes)?,
+                None => Held::new(window, bytes, &self.budget)?,
+            };
+            self.all.insert(key, held);
         }
         self.took += began.elapsed();
         Ok(())
@@ -324,6 +342,29 @@ mod tests {
         spaces.push(&two, &filled(&two, 2)).unwrap();
         spaces.unmap(&two);
         assert!(spaces.memory(1).check(AT + PAGE, 1).is_err());
+    }
+
+    #[test]
+    fn as_many_other_pages_are_told_by_differences() {
+        let mut spaces = Spaces::new(&budget());
+        let (one, two) = (window(AT, &[1, 2]), window(AT, &[2, 7]));
+        spaces.push(&one, &filled(&one, 1)).unwrap();
+        spaces.memory(1).write(AT + PAGE, &[9]).unwrap();
+        let change = [&[1, 0, 0, 0, 1, 0, 0, 0][..], &[5]].concat();
+        spaces.push(&two, &change).unwrap();
+        let mut bytes = [0; 3];
+        let memory = spaces.memory(1);
+        memory.read(AT + 2 * PAGE, &mut bytes).unwrap();
+        assert_eq!(
+            bytes,
+            [1, 5, 1],
+            "what was written to the other pages is gone"
+        );
+        memory.read(AT + 7 * PAGE, &mut bytes).unwrap();
+        assert_eq!(bytes, [1, 1, 1]);
+        assert!(memory.check(AT + PAGE, 1).is_err());
+        spaces.push(&one, &[1]).unwrap_err();
+        assert!(spaces.memory(1).check(AT + 2 * PAGE, 1).is_err());
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl Device {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A processor's name in the script.
+    pub fn name(&self, processor: &'static str) -> &'static str {
+        self.script.name(processor)
+    }
+
     /// A number for an open file.
     pub fn file(&self) -> u64 {
         let mut state = self.state();

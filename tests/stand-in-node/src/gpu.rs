@@ -79,7 +79,8 @@ impl Executes for StandIn {
             Ok(()) => (Ok(walk.found), 0),
             Err((fault, status)) => (Err(fault), status),
         };
-        log(self.driver.name(), (processor, started.number), found);
+        let name = self.device.name(processor);
+        log(self.driver.name(), (name, started.number), found);
         let fence = JobFence {
             end_ns: started.end_ns,
             status: 0,

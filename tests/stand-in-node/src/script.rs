@@ -58,13 +58,18 @@ fn time(text: &str) -> Result<u64, ScriptError> {
 }
 
 impl Script {
+    /// The processor whose times the jobs of one take: `pp` for one of the pixel processors
+    /// that has none of its own.
+    pub fn name<'p>(&self, processor: &'p str) -> &'p str {
+        match processor.starts_with("pp") && !self.times.contains_key(processor) {
+            true => "pp",
+            false => processor,
+        }
+    }
+
     /// What the job of this number takes on a processor, from 0.
     pub fn time(&self, processor: &str, job: u64) -> u64 {
-        let all = || {
-            self.times
-                .get(processor.trim_end_matches(|it: char| it.is_ascii_digit()))
-        };
-        let Some(times) = self.times.get(processor).or_else(all) else {
+        let Some(times) = self.times.get(self.name(processor)) else {
             return USUAL_NS;
         };
         let index = job % times.len().max(1) as u64;
