@@ -6,8 +6,9 @@
  * begin a job or let an interrupt through, by the CPU's own watchpoints, tells the host of
  * a store there, and makes the interrupts pending when the host says.
  *
- * The GPU's driver is not changed, and neither are its addresses known before: the
- * simulator has seen where it maps the registers when it is bound to them.
+ * The GPU's driver is not changed. When it is bound to the GPU, which must be after this
+ * module is there, the simulator is told which code is its, and has seen by the end where
+ * it maps the registers.
  */
 #include <linux/device.h>
 #include <linux/hrtimer.h>
@@ -19,10 +20,10 @@
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/of_irq.h>
-#include <linux/of_platform.h>
 #include <linux/perf_event.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "gil_internal.h"
 
@@ -30,6 +31,14 @@ MODULE_IMPORT_NS(GIL);
 
 #undef pr_fmt
 #define pr_fmt(fmt) "gil_gpu: " fmt
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define GPU_CODE(module) ((module)->mem[MOD_TEXT].base)
+#define GPU_CODE_LEN(module) ((module)->mem[MOD_TEXT].size)
+#else
+#define GPU_CODE(module) ((module)->core_layout.base)
+#define GPU_CODE_LEN(module) ((module)->core_layout.text_size)
+#endif
 
 #define GPU_LINES_MAX 10
 /* This many has a CPU at least that has any. */
@@ -192,6 +201,23 @@ static void gpu_watch(void)
 
 /* ---- the driver ------------------------------------------------------ */
 
+/* Its stores are the simulator's to see from here on, and nobody else's. */
+static void gpu_tell_code(const struct device_driver *driver)
+{
+	const struct module *module = driver->owner;
+	unsigned long flags;
+
+	if (!module) {
+		pr_err("the GPU's driver is no module: its stores are not seen\n");
+		return;
+	}
+	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
+	gpu.mailbox->reply = GPU_CODE_LEN(module);
+	gpu_ring((u64)GPU_CODE(module), sizeof(u64));
+	gpu.mailbox->reply = 0;
+	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
+}
+
 static int gpu_bound(struct notifier_block *block, unsigned long action,
 		     void *data)
 {
@@ -200,7 +226,9 @@ static int gpu_bound(struct notifier_block *block, unsigned long action,
 	if (device->of_node != gpu.node)
 		return NOTIFY_DONE;
 	mutex_lock(&gpu.lock);
-	if (action == BUS_NOTIFY_BOUND_DRIVER)
+	if (action == BUS_NOTIFY_BIND_DRIVER)
+		gpu_tell_code(device->driver);
+	else if (action == BUS_NOTIFY_BOUND_DRIVER)
 		gpu_watch();
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER)
 		gpu_unwatch();
@@ -234,22 +262,6 @@ static void gpu_find_lines(void)
 	}
 }
 
-static void gpu_watch_if_bound(void)
-{
-	struct platform_device *device = of_find_device_by_node(gpu.node);
-
-	if (!device)
-		return;
-	/* With the lock it is not about to be bound: then the notifier comes. */
-	device_lock(&device->dev);
-	mutex_lock(&gpu.lock);
-	if (device->dev.driver)
-		gpu_watch();
-	mutex_unlock(&gpu.lock);
-	device_unlock(&device->dev);
-	put_device(&device->dev);
-}
-
 static int __init gpu_init(void)
 {
 	int err;
@@ -258,8 +270,12 @@ static int __init gpu_init(void)
 		return -ENODEV;
 	mutex_init(&gpu.lock);
 	raw_spin_lock_init(&gpu.ring_lock);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&gpu.timer, gpu_due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
 	hrtimer_init(&gpu.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	gpu.timer.function = gpu_due;
+#endif
 	gpu.mailbox = kzalloc(sizeof(*gpu.mailbox), GFP_KERNEL);
 	err = gpu.mailbox ? 0 : -ENOMEM;
 	gpu_find_lines();
@@ -269,7 +285,6 @@ static int __init gpu_init(void)
 		of_node_put(gpu.node);
 		return err;
 	}
-	gpu_watch_if_bound();
 	return 0;
 }
 

@@ -30,6 +30,7 @@ use gil_wire::envelope::Envelope;
 use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,12 +44,36 @@ const MAX_SESSIONS: usize = 4096;
 /// thread; one is served at a time.
 pub struct Host {
     cancel: Cancel,
+    code: Arc<Code>,
     state: Mutex<State>,
+}
+
+/// Where the code of the GPU's driver is.
+#[derive(Debug, Default)]
+struct Code {
+    first: AtomicU64,
+    len: AtomicU64,
+}
+
+impl Code {
+    fn set(&self, first: u64, len: u64) {
+        self.len.store(0, Ordering::Relaxed);
+        self.first.store(first, Ordering::Relaxed);
+        self.len.store(len, Ordering::Relaxed);
+    }
+
+    fn has(&self, address: u64) -> bool {
+        let offset = address.wrapping_sub(self.first.load(Ordering::Relaxed));
+        offset < self.len.load(Ordering::Relaxed)
+    }
 }
 
 struct State {
     memory: Option<Box<dyn GuestMemory>>,
     gpu: Option<Registers>,
+    code: Arc<Code>,
+    /// What was last said of it.
+    gpu_error: String,
     boards: Arc<Boards>,
     time: Time,
     finish: Finish,
@@ -150,6 +175,7 @@ impl Host {
     /// [`HostError`] if the monitor, a channel, the recording or the key cannot be opened.
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
+        let code = Arc::new(Code::default());
         let sink = match &config.monitor {
             Some(path) => Box::new(Monitor::connect(path, cancel.clone())?),
             None => sink,
@@ -166,6 +192,8 @@ impl Host {
         let state = State {
             memory: None,
             gpu: config.gpu.map(Registers::new),
+            code: code.clone(),
+            gpu_error: String::new(),
             boards: Arc::new(boards),
             time: config.time,
             finish: config.finish,
@@ -185,7 +213,11 @@ impl Host {
             report: None,
         };
         let state = Mutex::new(state);
-        Ok(Self { cancel, state })
+        Ok(Self {
+            cancel,
+            code,
+            state,
+        })
     }
 
     /// Guest RAM, before the first doorbell.
@@ -206,9 +238,9 @@ impl Host {
         self.state().store(place, address, value);
     }
 
-    /// Whether there is a GPU whose registers are the guest's RAM.
-    pub fn has_gpu(&self) -> bool {
-        self.state().gpu.is_some()
+    /// Whether this is the code of the driver of a GPU whose registers are the guest's RAM.
+    pub fn is_gpu_code(&self, address: VirtualAddress) -> bool {
+        self.code.has(address.0)
     }
 
     /// This simulator executes faster than it idles: sessions that open from now
@@ -458,7 +490,10 @@ impl State {
             return Answer::status(Status::BadRequest);
         };
         let word = mailbox.request.0;
-        let store = (mailbox.request_len > 0).then_some((word as u32, (word >> 32) as u32));
+        if mailbox.request_len == 8 {
+            self.code.set(word, mailbox.reply.0);
+        }
+        let store = (mailbox.request_len == 4).then_some((word as u32, (word >> 32) as u32));
         let mut board = |it: &Submission| self.submit_of_gpu(memory, it);
         let told = gpu.tell(memory, mailbox.now_ns, store, &mut board);
         self.of_gpu(told);
@@ -467,10 +502,12 @@ impl State {
         answer
     }
 
-    /// What went wrong with the GPU, once each time.
+    /// Says what went wrong with the GPU, if it is not what was said last.
     fn of_gpu(&mut self, result: Result<(), GpuError>) {
-        if let Err(error) = result {
-            self.events.warn(error.to_string());
+        let text = result.err().map(|error| error.to_string());
+        if let Some(text) = text.filter(|text| self.gpu_error != *text) {
+            self.events.warn(text.clone());
+            self.gpu_error = text;
         }
     }
 

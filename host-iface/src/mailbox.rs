@@ -144,7 +144,7 @@ fn check(mailbox: &Mailbox) -> Result<(), MailboxError> {
     use gil_uapi::kind::{ATTEND, GPU, OPEN, SUBMIT};
     if mailbox.kind == GPU {
         return match mailbox.request_len {
-            0 | 4 => Ok(()),
+            0 | 4 | 8 => Ok(()),
             len => field("request_len", len),
         };
     }

@@ -29,8 +29,6 @@ pub struct Bridge {
     pub counter: Option<Counter>,
     /// The way in which doorbells are detected.
     pub doorbells: Doorbells,
-    /// Whether a GPU's registers are the guest's RAM.
-    pub gpu: bool,
     /// With `watch=…`.
     pub watches: Option<Watches>,
 }
@@ -110,7 +108,6 @@ impl Bridge {
             let _ = raise_process(Signal::SIGTERM);
         });
         Ok(Self {
-            gpu: host.has_gpu(),
             host,
             registers: OnceLock::new(),
             counter: match (config.count, &watches) {
@@ -183,7 +180,12 @@ impl Bridge {
         }
     }
 
-    /// A module of the kernel's stored a word.
+    /// Whether this is code of the GPU's driver.
+    pub fn is_gpu_code(&self, address: u64) -> bool {
+        self.host.is_gpu_code(VirtualAddress(address))
+    }
+
+    /// The GPU's driver stored a word.
     pub fn stored(&self, access: &MemoryInfo<'_>, address: u64) {
         let place = access.hwaddr(address).map(|place| place.hwaddr());
         if let (Some(place), MemValue::U32(value)) = (place, access.value()) {

@@ -46,9 +46,7 @@ fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
         Doorbells::Loaded(watches) => look_for_driver(bridge, watches, block),
         Doorbells::Code(module) => look_for_entry(bridge, module, block),
     }
-    if bridge.gpu {
-        look_for_stores(bridge, block);
-    }
+    look_for_stores(bridge, block);
     if bridge.counts() {
         let idles = block.instructions().filter(|one| word(one) == WFI);
         idles.for_each(|one| one.register_execute_callback(|_| bridge.idle()));
@@ -59,12 +57,9 @@ fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
 /// without T and N.
 const STORE: u32 = 0xb900_0000;
 const STORE_MASK: u32 = 0xffff_fc00;
-/// Where the kernel has modules without KASLR (Documentation/arm64/memory.rst).
-const MODULES: std::ops::Range<u64> = 0xffff_8000_0000_0000..0xffff_8000_0800_0000;
-
-/// Stores of modules, which may be to registers.
+/// Stores of the GPU's driver, which may be to registers.
 fn look_for_stores(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
-    if !MODULES.contains(&block.vaddr()) {
+    if !bridge.is_gpu_code(block.vaddr()) {
         return;
     }
     let stores = block.instructions();

@@ -187,8 +187,9 @@ struct gil_fence_arg {
 #define GIL_MBOX_ATTEND 5u  /* the driver's timer: as GIL_MBOX_COLLECT, but releases nothing */
 /*
  * A GPU whose registers are RAM: of no session. With a request_len of 4 the GPU's driver
- * stores; `request` is the register's offset, and the value in the upper half. The answer
- * is in `released`, at GIL_GPU_*; the driver rings again at attention_ns.
+ * stores; `request` is the register's offset, and the value in the upper half. With one of
+ * 8 it is about to be bound to the GPU; `request` is where its code begins in memory, and
+ * `reply` how many bytes that is. The answer is in `released`, at GIL_GPU_*; the driver rings again at attention_ns.
  */
 #define GIL_MBOX_GPU 6u
 #define GIL_GPU_LINES 0     /* interrupt lines that are high, a bit each, as the device tree has them */

@@ -47,13 +47,28 @@ fn the_kernels_lima_submits_the_examples_jobs() {
     draws("mali-400", "Mali400", &[("gp", 20_000), ("pp", 90_000)]);
 }
 
+/// A program that calls the driver directly, to its end; the board's log.
+fn says(width: Width, (source, arguments): (&str, &[&str]), times: &str) -> String {
+    let board = Board::new(times, 30_000);
+    let program = guest_program_of(width, source, Link::Static);
+    let program = program.display().to_string();
+    let words = [&[&*program], arguments].concat();
+    let run = board.run_as(["--gpu", "mali-t628"], &[], &words).ok();
+    assert!(run.stdout.contains("ok "), "{run:#?}");
+    assert!(!run.stdout.contains("not ok"), "{run:#?}");
+    board.log()
+}
+
 both_widths! {
+    /// The same program as with gil's driver in the kernel's place: interrupts come within
+    /// 20 us of the script's times, and refusals are the real driver's.
+    fn jobs_end_when_the_script_says_and_refusals_are_the_kernels(width: Width) {
+        let program: (_, &[_]) = ("tests/guest/panfrost_jobs.c", &["3000"]);
+        let log = says(width, program, "slot0=3000000;slot1=3000000");
+        assert!(log.contains(" fails: no value's place at GPU address 0x1000"), "{log}");
+    }
+
     fn what_panfrosts_jobs_write_is_there_however_it_is_waited_for(width: Width) {
-        let board = Board::new("slot0=300000;slot1=300000", 30_000);
-        let program = guest_program_of(width, "tests/guest/panfrost_data.c", Link::Static);
-        let program = program.display().to_string();
-        let run = board.run_as(["--gpu", "mali-t628"], &[], &[&program]).ok();
-        assert!(run.stdout.contains("ok "), "{run:#?}");
-        assert!(!run.stdout.contains("not ok"), "{run:#?}");
+        says(width, ("tests/guest/panfrost_data.c", &[]), "slot0=300000;slot1=300000");
     }
 }

@@ -295,6 +295,9 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.qemu_gpu {
         return refused("--qemu-gpu", "QEMU", "leave it out with --sim gem5");
     }
+    if args.registers().is_some() {
+        return refused("--gpu", "QEMU", "leave it out with --sim gem5");
+    }
     if let Some(option) = args.display.first() {
         return refused(option, "QEMU", "leave it out with --sim gem5");
     }
