@@ -12,8 +12,8 @@ use crate::memory::{GuestMemory, MemoryError};
 use crate::submission::Submission;
 use calls::Calls;
 use gil_gpu_registers::{
-    Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor,
-    Stop, Work,
+    Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
+    Work,
 };
 use gil_uapi::{GuestAddress, Status, VirtualAddress};
 use gil_wire::ending::Ending;
@@ -286,7 +286,9 @@ impl Registers {
         for submission in &first {
             self.check(board(submission))?;
         }
-        let (submission, event, mut left) = self.calls.job(self.now_ns, (&wire, engine(job)), rest, parts);
+        let (submission, event, mut left) =
+            self.calls
+                .job(self.now_ns, (&wire, engine(job)), rest, parts);
         self.check(board(&submission))?;
         while !left.is_empty() {
             let (submission, rest) = self.calls.fetch(self.now_ns, event, left);
