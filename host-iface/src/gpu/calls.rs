@@ -29,7 +29,7 @@ pub struct Calls {
 
 /// The number of the host's copy of a window.
 fn mirror(window: &Window) -> u64 {
-    u64::from(window.space) << 28 | (window.address / WINDOW & 0x0fff_ffff)
+    u64::from(window.space) << 28 | ((window.address / WINDOW) & 0x0fff_ffff)
 }
 
 fn region(part: &Part, dir: Direction) -> Region {

@@ -86,3 +86,30 @@ pub fn with_gpu(tree: &[u8], model: Model, at: u64, len: u64) -> Result<Vec<u8>,
     add(DeviceTreeProperty::new_unchecked("clock-names", clocks));
     Ok(tree.to_dtb())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_has_its_registers_interrupts_and_clock() {
+        let mut tree = DeviceTree::new();
+        let bare = tree.to_dtb();
+        let without = with_gpu(&bare, Model::Mali400, 0x7fff_0000, 0x1_0000);
+        assert!(matches!(without, Err(TreeError::Clock)));
+        let mut clock = DeviceTreeNode::new_unchecked("apb-pclk");
+        clock.add_property(DeviceTreeProperty::new_unchecked("phandle", 0x8000_u32));
+        tree.root.add_child(clock);
+        for (model, lines) in [(Model::MaliT628, 3), (Model::Mali400, 10)] {
+            let made = with_gpu(&tree.to_dtb(), model, 0x1_7fff_0000, 0x1_0000).unwrap();
+            let made = DeviceTree::from_fdt(&Fdt::new(&made).unwrap());
+            let gpu = made.find_node("/gpu@17fff0000").unwrap();
+            let bytes = |name: &str| gpu.property(name).unwrap().value().to_vec();
+            let cells = [1_u32, 0x7fff_0000, 0, 0x1_0000].map(u32::to_be_bytes);
+            assert_eq!(bytes("reg"), cells.as_flattened());
+            assert_eq!(bytes("interrupts").len(), lines * 12);
+            assert_eq!(bytes("clocks")[..4], 0x8000_u32.to_be_bytes());
+        }
+        assert!(with_gpu(&[1, 2, 3], Model::MaliT628, 0, 0).is_err());
+    }
+}

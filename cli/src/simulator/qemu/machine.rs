@@ -405,6 +405,7 @@ mod tests {
             network: None,
             display: None,
             gpu: false,
+            registers: None,
         };
         let saved = words(&machine(0), Life::IsSaved);
         for disks in [1, 6] {
@@ -434,6 +435,7 @@ mod tests {
             network: None,
             display: None,
             gpu: false,
+            registers: None,
         };
         let table = 0x8000_0000;
         for (life, at) in [

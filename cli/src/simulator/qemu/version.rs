@@ -231,7 +231,6 @@ fn parse_version(text: &str) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
-    use super::device_tree::TreeError;
     use super::*;
 
     /// As root, a probe that had QEMU write to a device replaced it.
