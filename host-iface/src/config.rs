@@ -13,7 +13,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, report, board-timeout, count, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// A board, as the configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,detect=symbol,\
+        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,gpu=mali-400@0x9000,detect=symbol,\
                     module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,contention=2.1,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
@@ -443,6 +443,10 @@ mod tests {
             ram: Some("/r".into()),
             ram_mapped: Some("/q".into()),
             ram_base: GuestAddress(0x8000_0000),
+            gpu: Some(GpuPlace {
+                gpu: Gpu::Mali400,
+                at: GuestAddress(0x9000),
+            }),
             detect: Detect::Symbol,
             module: Some("/gil.ko".into()),
             trace: Some("/t".into()),

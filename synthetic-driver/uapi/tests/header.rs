@@ -53,6 +53,9 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("MBOX_COLLECT", kind::COLLECT),
         ("MBOX_CLOSE", kind::CLOSE),
         ("MBOX_ATTEND", kind::ATTEND),
+        ("MBOX_GPU", kind::GPU),
+        ("GPU_LINES", gil_uapi::gpu::LINES as u32),
+        ("GPU_REGISTERS", gil_uapi::gpu::REGISTERS as u32),
     ];
     all.extend(words.map(|(name, word)| (format!("GIL_{name}"), word.into())));
     let ioctls = [
