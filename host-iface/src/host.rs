@@ -446,8 +446,7 @@ impl State {
         instructions: Option<u64>,
     ) -> Result<(Answer, Took), MailboxError> {
         if mailbox.kind == kind::GPU {
-            let answer = self.gpu(memory, mailbox);
-            return Ok((answer, Took::default()));
+            return Ok(self.gpu(memory, mailbox));
         }
         if mailbox.kind == kind::OPEN {
             return self.open(mailbox).map(|answer| (answer, Took::default()));
@@ -473,33 +472,36 @@ impl State {
             return;
         };
         self.stats.enter();
+        let mut waited = Duration::ZERO;
         if let (Some(mut gpu), Some(memory)) = (self.gpu.take(), self.memory.take()) {
             gpu.seen_at(place, offset);
-            let mut board = |it: &Submission| self.submit_of_gpu(&*memory, it);
+            let mut board = |it: &Submission| self.submit_of_gpu(&*memory, it, &mut waited);
             let stored = gpu.store(&*memory, (offset, value), &mut board);
             self.of_gpu(stored);
             self.memory = Some(memory);
             self.gpu = Some(gpu);
         }
-        self.stats.leave(Duration::ZERO, None);
+        self.stats.leave(waited, None);
     }
 
     /// A store of the GPU's driver that the guest's module has seen, or the time.
-    fn gpu(&mut self, memory: &dyn GuestMemory, mailbox: &Mailbox) -> Answer {
+    fn gpu(&mut self, memory: &dyn GuestMemory, mailbox: &Mailbox) -> (Answer, Took) {
+        let mut took = Took::default();
         let Some(mut gpu) = self.gpu.take() else {
-            return Answer::status(Status::BadRequest);
+            return (Answer::status(Status::BadRequest), took);
         };
         let word = mailbox.request.0;
         if mailbox.request_len == 8 {
             self.code.set(word, mailbox.reply.0);
         }
         let store = (mailbox.request_len == 4).then_some((word as u32, (word >> 32) as u32));
-        let mut board = |it: &Submission| self.submit_of_gpu(memory, it);
+        let waited = &mut took.waited;
+        let mut board = |it: &Submission| self.submit_of_gpu(memory, it, waited);
         let told = gpu.tell(memory, mailbox.now_ns, store, &mut board);
         self.of_gpu(told);
         let answer = gpu.answer();
         self.gpu = Some(gpu);
-        answer
+        (answer, took)
     }
 
     /// Says what went wrong with the GPU, if it is not what was said last.
@@ -511,8 +513,14 @@ impl State {
         }
     }
 
-    /// Executes calls that the GPU makes, in a session of its own.
-    fn submit_of_gpu(&mut self, memory: &dyn GuestMemory, submission: &Submission) -> Answer {
+    /// Executes calls that the GPU makes, in a session of its own, and adds the time that
+    /// the board is waited for.
+    fn submit_of_gpu(
+        &mut self,
+        memory: &dyn GuestMemory,
+        submission: &Submission,
+        waited: &mut Duration,
+    ) -> Answer {
         if !self.sessions.contains_key(&gpu::SESSION) {
             let (engines, boards) = (self.engines.clone(), &self.boards);
             let session = Session::new(0, 64, engines, false, boards);
@@ -523,7 +531,9 @@ impl State {
             kind: kind::SUBMIT,
             ..Mailbox::default()
         };
-        self.with_session(memory, &mailbox, Some(submission)).0
+        let (answer, took) = self.with_session(memory, &mailbox, Some(submission));
+        *waited += took.waited;
+        answer
     }
 
     fn open(&mut self, mailbox: &Mailbox) -> Result<Answer, MailboxError> {

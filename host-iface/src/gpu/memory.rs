@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Most tables of an address space that are read.
 const TABLES_MOST: usize = 1 << 14;
 
+/// Most windows of an address space: each is a call of its own.
+const WINDOWS_MOST: usize = 4096;
+
 /// A window, and where its mapped pages lie in the guest's RAM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -28,6 +31,11 @@ pub enum SpaceError {
     /// It maps more than the guest has memory.
     #[error("a GPU job's address space maps more than the guest's {0:#x} bytes of memory")]
     Large(u64),
+    /// Its pages are too far from each other.
+    #[error(
+        "a GPU job's address space has pages in more than {WINDOWS_MOST} MiB of addresses: no job is executed with it"
+    )]
+    Scattered,
 }
 
 /// The number of an address space: that of the page which its tables begin with.
@@ -39,7 +47,7 @@ pub fn number(tables: Tables) -> u32 {
     }
 }
 
-/// All that is mapped and lies in the guest's RAM.
+/// All that is mapped and lies in the guest's RAM, by rising addresses.
 ///
 /// # Errors
 /// [`SpaceError`].
@@ -67,6 +75,9 @@ pub fn parts(
         let len = GuestLength(PAGE);
         if memory.ram().check(gpa, len).is_err() {
             continue;
+        }
+        if all.len() >= WINDOWS_MOST && !all.contains_key(&(address / WINDOW)) {
+            return Err(SpaceError::Scattered);
         }
         let (bits, extents) = all.entry(address / WINDOW).or_default();
         let n = address % WINDOW / PAGE;

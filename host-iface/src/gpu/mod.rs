@@ -326,9 +326,10 @@ impl Registers {
 
     /// Windows that the board has and that are mapped no longer; and notes those that are.
     fn gone(&mut self, space: u32, parts: &[Part]) -> Vec<Part> {
+        // They rise.
         let is_there = |window: &gpu::Window| {
-            let mut all = parts.iter().map(|it| it.window.address);
-            window.space == space && all.any(|address| address == window.address)
+            let found = parts.binary_search_by_key(&window.address, |it| it.window.address);
+            window.space == space && found.is_ok()
         };
         let is_full = self.windows.len() + parts.len() > WINDOWS_MOST;
         let goes = |window: &gpu::Window| match window.space == space {

@@ -1,0 +1,287 @@
+//! A GPU whose registers are the guest's RAM: jobs become calls of the board, and end in
+//! simulated time.
+
+mod support;
+
+use gil_gpu_registers::Gpu;
+use gil_host::Config;
+use gil_host::config::Time;
+use gil_host::gpu::GpuPlace;
+use gil_uapi::{GuestAddress, Mailbox, Status, VirtualAddress, gpu, kind};
+use gil_wire::driver::Fetched;
+use gil_wire::generated::panfrost::API;
+use gil_wire::gpu::{FETCH, JOB, Job, MEMORY, PAGE, Window, Work};
+use gil_wire::{api, differences};
+use support::board::{Act, Call, FakeBoard, Got};
+use support::guest::{DATA, Guest, RAM_BASE, RAM_SIZE, Seen, config};
+use zerocopy::IntoBytes;
+
+const OK: u32 = Status::Ok as u32;
+/// The registers.
+const AT: u64 = RAM_BASE.0 + RAM_SIZE - 0x1_0000;
+/// The tables, and the page that they map.
+const TABLES: u64 = RAM_BASE.0 + RAM_SIZE - 0x2_0000;
+const MAPPED: u64 = RAM_BASE.0 + RAM_SIZE - 0x3_0000;
+/// GPU address of that page.
+const HEAD: u64 = 0x200_3000;
+/// Where the driver has the registers.
+const VIRTUAL: u64 = 0xffff_8000_1234_0000;
+
+/// Registers, of the kernel's panfrost_regs.h.
+const JOB_INT_RAWSTAT: u32 = 0x1000;
+const JOB_INT_CLEAR: u32 = 0x1004;
+const JOB_INT_MASK: u32 = 0x1008;
+const JS1: u32 = 0x1880;
+const HEAD_NEXT: u32 = JS1 + 0x40;
+const CONFIG_NEXT: u32 = JS1 + 0x58;
+const COMMAND_NEXT: u32 = JS1 + 0x60;
+const AS0_TRANSTAB: u32 = 0x2400;
+const AS0_COMMAND: u32 = 0x2418;
+
+fn host_config(board: &FakeBoard) -> Config {
+    let at = GuestAddress(AT);
+    let gpu = Gpu::MaliT628;
+    Config {
+        gpu: Some(GpuPlace { gpu, at }),
+        time: Time::Async,
+        ..config(Some(board))
+    }
+}
+
+fn board(script: impl FnMut(&Call) -> Act + Send + 'static) -> FakeBoard {
+    let board = FakeBoard::new(script);
+    board.objects.lock().unwrap().apis = Some(api::described(&[API]));
+    board
+}
+
+/// The driver stores, as QEMU's plugin sees it.
+fn store(guest: &Guest, offset: u32, value: u32) {
+    let offset = u64::from(offset);
+    guest.write(AT + offset, &value.to_le_bytes());
+    let place = VirtualAddress(VIRTUAL + offset);
+    guest.host.store(place, AT + offset, value);
+}
+
+/// The guest's module rings.
+fn ring(guest: &Guest, len: u32, request: u64) -> Seen {
+    let mailbox = Mailbox {
+        request: GuestAddress(request),
+        request_len: len,
+        ..guest.header(kind::GPU)
+    };
+    guest.ring(mailbox.as_bytes())
+}
+
+fn register(guest: &Guest, offset: u32) -> u32 {
+    let bytes = guest.read(AT + u64::from(offset), 4);
+    u32::from_le_bytes(bytes.try_into().unwrap())
+}
+
+/// Tables of four levels, of which the last maps one page.
+fn map_one(guest: &Guest) {
+    for level in 0..4 {
+        let index = HEAD >> (39 - 9 * level) & 511;
+        let entry = match level {
+            3 => MAPPED | 0x400 | 3 << 6 | 1,
+            _ => (TABLES + (level + 1) * PAGE) | 3,
+        };
+        guest.write(TABLES + level * PAGE + index * 8, &entry.to_le_bytes());
+    }
+    store(guest, AS0_TRANSTAB, (TABLES | 7) as u32);
+    store(guest, AS0_TRANSTAB + 4, (TABLES >> 32) as u32);
+    store(guest, AS0_COMMAND, 1);
+}
+
+/// What the driver stores before it starts a job.
+fn prepare(guest: &Guest, head: u64) {
+    store(guest, JOB_INT_MASK, !0);
+    store(guest, HEAD_NEXT, head as u32);
+    store(guest, HEAD_NEXT + 4, (head >> 32) as u32);
+    store(guest, CONFIG_NEXT, 0);
+}
+
+const START: u64 = 1 << 32 | COMMAND_NEXT as u64;
+
+/// How a job of 5 us ends, which changed its page's second line.
+fn executed(call: &Call) -> Act {
+    if call.op.entry() != FETCH {
+        return Act::default();
+    }
+    let mut out = Vec::new();
+    differences::encode(&[7; PAGE as usize], &[64..128], &mut out);
+    let fetched = Fetched {
+        compare_ns: 1,
+        results: vec![0],
+    };
+    let own = call.event.unwrap();
+    Act {
+        result: fetched.encode(),
+        out: vec![out],
+        reports: vec![(own - 1, 5_000, vec![]), (own, 0, vec![])],
+        ..Act::default()
+    }
+}
+
+#[test]
+fn a_jobs_memory_goes_to_the_board_and_its_interrupt_comes_when_it_ends() {
+    let board = board(executed);
+    let mut guest = Guest::with(host_config(&board), false);
+    assert_eq!(
+        ring(&guest, 0, 0).released,
+        [0, 0],
+        "nothing was stored yet"
+    );
+    map_one(&guest);
+    guest.write(MAPPED, &[1; PAGE as usize]);
+    prepare(&guest, HEAD);
+    guest.now_ns = 1_000_000;
+    let seen = ring(&guest, 4, START);
+    assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
+    assert_eq!(seen.attention_ns, 1_005_000);
+    assert_eq!(seen.released[gpu::LINES], 0);
+    assert_eq!(seen.released[gpu::REGISTERS], VIRTUAL);
+    let calls = board.calls();
+    let ops: Vec<_> = calls.iter().map(|it| it.op.entry()).collect();
+    assert_eq!(ops, [MEMORY, JOB, FETCH]);
+    assert_eq!(calls[0].payload, [1; PAGE as usize]);
+    let windows = Window::parse(&calls[0].args).unwrap();
+    assert_eq!(windows[0].mapped().collect::<Vec<_>>(), [HEAD]);
+    let job: Job = postcard::from_bytes(&calls[1].args).unwrap();
+    assert!(
+        matches!(job.work, Work::Chain { head: HEAD, .. }),
+        "{job:?}"
+    );
+    assert_eq!(job.processor, 0, "vertices and tiler");
+    // What the board changed is there, and nothing else is.
+    let mut expected = [1; PAGE as usize];
+    expected[64..128].fill(7);
+    assert_eq!(guest.read(MAPPED, PAGE as usize), expected);
+    guest.now_ns = 1_005_000;
+    let seen = ring(&guest, 0, 0);
+    assert_eq!((seen.released[gpu::LINES], seen.attention_ns), (1, 0));
+    assert_eq!(register(&guest, JOB_INT_RAWSTAT), 2);
+    store(&guest, JOB_INT_CLEAR, 2);
+    assert_eq!(ring(&guest, 0, 0).released[gpu::LINES], 0);
+    // The board has all that the next job needs.
+    prepare(&guest, HEAD);
+    ring(&guest, 4, START);
+    assert!(board.calls()[3].payload.is_empty());
+}
+
+#[test]
+fn a_job_that_begins_nowhere_faults_and_the_board_hears_nothing() {
+    let board = board(executed);
+    let guest = Guest::with(host_config(&board), false);
+    map_one(&guest);
+    prepare(&guest, 0x1000);
+    store(&guest, 0x2008, !0); // MMU_INT_MASK
+    let seen = ring(&guest, 4, START);
+    assert_eq!(seen.released[gpu::LINES], 2, "the MMU's line");
+    let calls = board
+        .got()
+        .iter()
+        .filter(|it| matches!(it, Got::Call(_)))
+        .count();
+    assert_eq!(calls, 0);
+}
+
+#[test]
+fn a_board_that_is_gone_ends_no_job_and_the_guest_goes_on() {
+    let board = board(|call| Act {
+        hang_up: call.op.entry() == FETCH,
+        ..Act::default()
+    });
+    let guest = Guest::with(host_config(&board), false);
+    map_one(&guest);
+    for _ in 0..3 {
+        prepare(&guest, HEAD);
+        let seen = ring(&guest, 4, START);
+        assert_eq!((seen.status, seen.attention_ns), (OK, 0));
+        store(&guest, JS1 + 0x20, 3); // hard stop
+        store(&guest, JOB_INT_CLEAR, !0);
+    }
+    let gone = "a job of the mali-t628 is not executed: the board is gone";
+    let said = guest.log.warnings().iter().filter(|it| *it == gone).count();
+    assert_eq!(said, 1, "{:?}", guest.log.warnings());
+}
+
+/// Numbers that look random, the same at each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Whatever is in the tables, the registers and the answers, the host goes on.
+#[test]
+fn whatever_the_guest_stores_and_the_board_answers_the_host_goes_on() {
+    let mut jobs = 0;
+    for seed in 0..300 {
+        let mut answers = Numbers(seed * 31 + 7);
+        let board = board(move |call| match answers.below(4) {
+            0 => executed(call),
+            1 => Act {
+                out: vec![vec![1; answers.below(80) as usize]; answers.below(3) as usize],
+                reports: vec![(answers.below(9), answers.below(1 << 40), vec![])],
+                ..executed(call)
+            },
+            2 => Act {
+                hang_up: answers.below(8) == 0,
+                ..executed(call)
+            },
+            _ => executed(call),
+        });
+        let mut numbers = Numbers(seed * 77 + 1);
+        let mut guest = Guest::with(host_config(&board), seed % 2 == 0);
+        map_one(&guest);
+        for _ in 0..30 {
+            match numbers.below(6) {
+                0 => {
+                    let place = TABLES + numbers.below(4 * 512) * 8;
+                    let entry = match numbers.below(3) {
+                        0 => (TABLES + numbers.below(8) * PAGE) | numbers.below(4) | 0xc0,
+                        1 => RAM_BASE.0 + numbers.below(1 << 21) | numbers.below(4) | 0xc0,
+                        _ => numbers.below(1 << 30) << 33 | numbers.below(1 << 31),
+                    };
+                    guest.write(place, &entry.to_le_bytes());
+                }
+                1 => {
+                    // A job, once what was before it is out of the way.
+                    store(&guest, JS1 + 0x20, 3);
+                    store(&guest, JOB_INT_CLEAR, !0);
+                    prepare(&guest, HEAD + numbers.below(8) / 7 * PAGE);
+                    ring(&guest, 4, START);
+                }
+                2 => drop(ring(&guest, 4, START)),
+                3 => store(
+                    &guest,
+                    numbers.below(0x4000) as u32,
+                    numbers.below(1 << 32) as u32,
+                ),
+                4 => {
+                    guest.now_ns += numbers.below(10_000);
+                    ring(
+                        &guest,
+                        [0, 4, 8, 3][numbers.below(4) as usize],
+                        numbers.below(1 << 60),
+                    );
+                }
+                _ => store(
+                    &guest,
+                    [0x2008, JOB_INT_CLEAR][numbers.below(2) as usize],
+                    !0,
+                ),
+            }
+        }
+        jobs += board
+            .calls()
+            .iter()
+            .filter(|it| it.op.entry() == JOB)
+            .count();
+        assert_eq!(guest.read(DATA, 4).len(), 4);
+    }
+    assert!(jobs > 100, "{jobs}");
+}
