@@ -72,3 +72,71 @@ both_widths! {
         says(width, ("tests/guest/panfrost_data.c", &[]), "slot0=300000;slot1=300000");
     }
 }
+
+/// A job descriptor: its GPU address, type and status.
+type Header = (u64, u32, u32);
+
+/// Types of jobs, as Mesa's `pandecode` prints them, by number (its `genxml/common.xml`).
+const TYPES: [(&str, u32); 8] = [
+    ("Null", 1),
+    ("Write value", 2),
+    ("Cache flush", 3),
+    ("Compute", 4),
+    ("Vertex", 5),
+    ("Geometry", 6),
+    ("Tiler", 7),
+    ("Fragment", 9),
+];
+
+/// What Mesa decoded of each job when it had ended.
+fn traced(text: &str) -> Vec<Header> {
+    let mut all: Vec<Header> = Vec::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("Job Header (") {
+            let address = rest.split(')').next().unwrap_or_default();
+            all.push((u64::from_str_radix(address, 16).unwrap(), 0, 0));
+        }
+        let Some(header) = all.last_mut() else {
+            continue;
+        };
+        if let Some(status) = line.strip_prefix("  Exception Status: ") {
+            header.2 = status.parse().unwrap();
+        }
+        // The first in a header is the job's.
+        if let (0, Some(name)) = (header.1, line.strip_prefix("  Type: ")) {
+            let found = TYPES.iter().find(|it| it.0 == name);
+            header.1 = found.unwrap_or_else(|| panic!("{name}")).1;
+        }
+    }
+    all
+}
+
+/// What the board executed, in order.
+fn executed(log: &str) -> Vec<Header> {
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
+        None => text.parse().unwrap(),
+    };
+    let header = |line: &str| {
+        let rest = line.split("job header at ").nth(1)?;
+        let (address, rest) = rest.split_once(": type ")?;
+        let (kind, status) = rest.split_once(", status ")?;
+        Some((number(address), number(kind) as u32, number(status) as u32))
+    };
+    log.lines().filter_map(header).collect()
+}
+
+/// Mesa decodes its jobs when they have ended, with the status that the GPU wrote.
+#[test]
+fn mesas_trace_names_the_boards_jobs_in_order_with_their_status() {
+    let board = Board::new("slot1=20000;slot0=90000", 30_000);
+    let program = guest_program("examples/gles-rubik/gles-rubik.c", Link::Gles);
+    let file = format!("{}:/root/draw", program.display());
+    let script =
+        "cd /root && PAN_MESA_DEBUG=trace,sync ./draw 5 >/dev/null && cat pandecode.dump.*";
+    let options = ["--file", &file];
+    let run = board.run_as(["--gpu", "mali-t628"], &options, &["sh", "-c", script]);
+    let traced = traced(&run.ok().stdout);
+    assert!(traced.len() > 20, "{traced:?}");
+    assert_eq!(executed(&board.log()), traced);
+}

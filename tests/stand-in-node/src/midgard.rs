@@ -93,6 +93,8 @@ fn report(
         Ok(()) => (DONE, 0),
         Err(fault) => (status(&fault), fault.address),
     };
+    let kind = word(&header, 16) >> 1 & 0x7f;
+    tracing::info!("job header at {at:#x}: type {kind}, status {status:#x}");
     put(&mut header, 0, status);
     put_long(&mut header, 8, address);
     walk.write(at, &header[..16], "job header")
