@@ -1,7 +1,7 @@
 //! An agent whose nodes stand in for those of a Mali-400 and a Mali-T628.
 
 use crate::scripted::Scripted;
-use crate::{Finished, Run, binary};
+use crate::{Finished, Link, Run, binary, guest_program};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -54,4 +54,25 @@ pub fn jobs(log: &str, processor: &str) -> usize {
     assert!(!log.contains("fails: "), "{log}");
     let name = format!(" on {processor} names ");
     log.lines().filter(|line| line.contains(&name)).count()
+}
+
+/// By a board's profile, a job of panfrost's lasts longer beside another, and only there;
+/// `gpu` as for [`Board::run_as`].
+pub fn is_slowed_beside_another(gpu: [&str; 2]) {
+    let board = Board::new("slot0=3000000;slot1=3000000", 30_000);
+    let path = guest_program("tests/guest/panfrost_jobs.c", Link::Static);
+    let path = path.display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("board.toml");
+    let of_board = "repetitions = 1\nprocessors = 2\njobs = 2\ndevice = \"a stand-in\"\n";
+    for (factor, us) in [("1.0", "3000"), ("2.5", "7500")] {
+        let factor = format!("factor = {factor}\nleast = {factor}\nmost = {factor}\n");
+        let text = format!("version = 1\n[contention]\n{factor}{of_board}");
+        std::fs::write(&profile, text).unwrap();
+        let options = ["--board-profile", &profile.display().to_string()];
+        let run = board.run_as(gpu, &options, &[&path, "beside", "3000", us]);
+        let run = run.ok();
+        assert!(run.stdout.contains("ok a job beside"), "{run:#?}");
+        assert!(!run.stdout.contains("not ok"), "{run:#?}");
+    }
 }

@@ -2,7 +2,7 @@
 //! those of a Mali-400 and a Mali-T628: it checks each request, and that what each job
 //! names is there. Nothing is drawn.
 
-use gil_tests::stand_in::{Board, jobs};
+use gil_tests::stand_in::{Board, is_slowed_beside_another, jobs};
 use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program, guest_program_of};
 
 /// The examples that submit jobs there, with so many frames each.
@@ -187,20 +187,5 @@ fn panfrosts_jobs_that_do_not_end_are_given_up() {
 /// By a board's profile, a job lasts longer beside another, and only there.
 #[test]
 fn a_job_beside_another_lasts_by_the_boards_profile() {
-    let board = Board::new("slot0=3000000;slot1=3000000", 30_000);
-    let path = guest_program(PANFROST_JOBS, Link::Static);
-    let path = path.display().to_string();
-    let folder = tempfile::tempdir().unwrap();
-    let profile = folder.path().join("board.toml");
-    let of_board = "repetitions = 1\nprocessors = 2\njobs = 2\ndevice = \"a stand-in\"\n";
-    for (factor, us) in [("1.0", "3000"), ("2.5", "7500")] {
-        let factor = format!("factor = {factor}\nleast = {factor}\nmost = {factor}\n");
-        let text = format!("version = 1\n[contention]\n{factor}{of_board}");
-        std::fs::write(&profile, text).unwrap();
-        let options = ["--board-profile", &profile.display().to_string()];
-        let run = board.run("panfrost", &options, &[&path, "beside", "3000", us]);
-        let run = run.ok();
-        assert!(run.stdout.contains("ok a job beside"), "{run:#?}");
-        assert!(!run.stdout.contains("not ok"), "{run:#?}");
-    }
+    is_slowed_beside_another(["--driver", "panfrost"]);
 }

@@ -2,7 +2,7 @@
 //! Debian's Mesa on them. The board stands in for a GPU: it reads what each job names,
 //! executes what needs no shader, and takes scripted times. Nothing is drawn.
 
-use gil_tests::stand_in::{Board, jobs};
+use gil_tests::stand_in::{Board, is_slowed_beside_another, jobs};
 use gil_tests::{Link, Width, both_widths, guest_program, guest_program_of};
 
 const EXAMPLES: [(&str, Link); 5] = [
@@ -139,4 +139,42 @@ fn mesas_trace_names_the_boards_jobs_in_order_with_their_status() {
     let traced = traced(&run.ok().stdout);
     assert!(traced.len() > 20, "{traced:?}");
     assert_eq!(executed(&board.log()), traced);
+}
+
+#[test]
+fn a_job_beside_another_lasts_by_the_boards_profile() {
+    is_slowed_beside_another(["--gpu", "mali-t628"]);
+}
+
+/// The kernel's driver gives such a job up after a while, resets the GPU, and goes on.
+#[test]
+fn a_job_that_does_not_end_is_the_drivers_to_give_up() {
+    let board = Board::new("slot1=20000;slot0=never,90000", 300);
+    let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    let file = format!("{}:/root/draw", program.display());
+    let script = "/root/draw 3 && dmesg | grep -c 'gpu sched timeout, js=0'";
+    let options = ["--file", &file];
+    let run = board.run_as(["--gpu", "mali-t628"], &options, &["sh", "-c", script]);
+    let run = run.ok();
+    assert!(run.stdout.contains(": PASS"), "{run:#?}");
+    let last = run.stdout.lines().last().unwrap();
+    assert!(last.parse::<u32>().unwrap() > 1, "{run:#?}");
+}
+
+/// Two programs at once; then the driver is unloaded, loaded again, and draws.
+#[test]
+fn two_programs_draw_and_the_driver_can_be_loaded_again() {
+    for (gpu, module) in [("mali-t628", "panfrost"), ("mali-400", "lima")] {
+        let board = Board::new("slot1=20000;slot0=90000;gp=20000;pp=90000", 30_000);
+        let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+        let file = format!("{}:/root/draw", program.display());
+        let script = format!(
+            "/root/draw 20 & /root/draw 20; wait; rmmod {module} && ! ls /dev/dri 2>/dev/null && \
+             insmod /usr/lib/gil/{module}.ko && /root/draw 2"
+        );
+        let options = ["--file", &file];
+        let run = board.run_as(["--gpu", gpu], &options, &["sh", "-c", &script]);
+        let run = run.ok();
+        assert_eq!(run.stdout.matches(": PASS").count(), 3, "{run:#?}");
+    }
 }
