@@ -108,7 +108,8 @@ fn executed(call: &Call) -> Act {
         return Act::default();
     }
     let mut out = Vec::new();
-    differences::encode(&[7; PAGE as usize], &[64..128], &mut out);
+    let line = std::iter::once(64..128).collect::<Vec<_>>();
+    differences::encode(&[7; PAGE as usize], &line, &mut out);
     let fetched = Fetched {
         compare_ns: 1,
         results: vec![0],
@@ -243,7 +244,7 @@ fn whatever_the_guest_stores_and_the_board_answers_the_host_goes_on() {
                     let place = TABLES + numbers.below(4 * 512) * 8;
                     let entry = match numbers.below(3) {
                         0 => (TABLES + numbers.below(8) * PAGE) | numbers.below(4) | 0xc0,
-                        1 => RAM_BASE.0 + numbers.below(1 << 21) | numbers.below(4) | 0xc0,
+                        1 => (RAM_BASE.0 + numbers.below(1 << 21)) | numbers.below(4) | 0xc0,
                         _ => numbers.below(1 << 30) << 33 | numbers.below(1 << 31),
                     };
                     guest.write(place, &entry.to_le_bytes());
