@@ -178,3 +178,33 @@ fn two_programs_draw_and_the_driver_can_be_loaded_again() {
         assert_eq!(run.stdout.matches(": PASS").count(), 3, "{run:#?}");
     }
 }
+
+/// A start register's store and the driver's function that does it: as many of each, on
+/// Mali-400 one for the four pixel processors.
+#[test]
+fn the_same_starts_are_seen_by_the_drivers_symbols() {
+    let board = Board::new("slot1=20000;slot0=90000;gp=20000;pp=90000", 30_000);
+    let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    let program = program.display().to_string();
+    for (gpu, functions, starts) in [
+        ("mali-t628", &["panfrost:panfrost_job_run"][..], &[1][..]),
+        (
+            "mali-400",
+            &["lima:lima_gp_task_run", "lima:lima_pp_task_run"],
+            &[1, 4],
+        ),
+    ] {
+        let options: Vec<_> = functions.iter().flat_map(|it| ["--watch", it]).collect();
+        let run = board
+            .run_as(["--gpu", gpu], &options, &[&program, "5"])
+            .ok();
+        let seen = |function: &&str| run.stderr.matches(&format!("{function}(")).count();
+        let seen = functions.iter().map(seen).zip(starts);
+        let all: usize = seen.map(|(count, starts)| count * starts).sum();
+        let processors = run.report.pointer("/jobs/processors").unwrap();
+        let jobs = processors.as_array().unwrap().iter().map(|it| &it["jobs"]);
+        let jobs: u64 = jobs.map(|it| it.as_u64().unwrap()).sum();
+        assert!(all > 9, "{run:#?}");
+        assert_eq!(all as u64, jobs, "{gpu}");
+    }
+}
