@@ -188,7 +188,7 @@ fn fields_have_bounds() {
             "kind",
             offset_of!(Mailbox, kind),
             &[1, 2, 3, 4, 5],
-            &[0, 6, u32::MAX],
+            &[0, 7, u32::MAX],
         ),
         ("seq", offset_of!(Mailbox, seq), &[1], &[]),
         (
@@ -226,6 +226,20 @@ fn fields_have_bounds() {
             let guest = Guest::new();
             guest.word(offset, value);
             assert_eq!(refused(guest.read()), (field, value.into()));
+        }
+    }
+}
+
+#[test]
+fn a_gpus_mailbox_is_of_no_session_and_has_a_store_or_none() {
+    for len in [0, 4, 8, 1, 5, u32::MAX] {
+        let guest = Guest::new();
+        guest.word(offset_of!(Mailbox, kind), kind::GPU);
+        guest.long(offset_of!(Mailbox, session), 0);
+        guest.word(offset_of!(Mailbox, request_len), len);
+        match len {
+            0 | 4 | 8 => drop(guest.read().unwrap()),
+            _ => assert_eq!(refused(guest.read()), ("request_len", len.into())),
         }
     }
 }
