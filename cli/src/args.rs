@@ -7,7 +7,8 @@ mod network;
 mod share;
 mod simulator;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
 use environment::Variables;
 use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
@@ -186,8 +187,8 @@ pub struct RunArgs {
     pub qemu_gpu: bool,
     /// Draw by Debian's Mesa and the kernel's own driver of this GPU, whose registers are
     /// gil's: panfrost's Mali-T628, or lima's Mali-400.
-    #[arg(long, value_name = "GPU", value_enum, conflicts_with_all = ["driver", "qemu_gpu", "shown"])]
-    pub gpu: Option<GpuName>,
+    #[arg(long, value_name = "GPU", value_parser = gpus(), conflicts_with_all = ["driver", "qemu_gpu", "shown"])]
+    pub gpu: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -322,22 +323,9 @@ impl RunArgs {
         }
     }
 
-    /// Its name.
-    pub fn gpu_name(&self) -> Option<&'static str> {
-        match self.gpu? {
-            GpuName::MaliT628 => Some("mali-t628"),
-            GpuName::Mali400 => Some("mali-400"),
-            GpuName::None => None,
-        }
-    }
-
     /// The GPU whose registers are gil's.
     pub fn registers(&self) -> Option<Model> {
-        match self.gpu? {
-            GpuName::MaliT628 => Some(Model::MaliT628),
-            GpuName::Mali400 => Some(Model::Mali400),
-            GpuName::None => None,
-        }
+        Model::named(self.gpu.as_deref()?)
     }
 
     /// The GPU that Mesa draws on; none: gil's libraries draw.
@@ -684,16 +672,8 @@ fn is_package(text: &str) -> bool {
 }
 
 /// What `--gpu` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GpuName {
-    /// Mali-T628.
-    #[value(name = "mali-t628")]
-    MaliT628,
-    /// Mali-400 with four pixel processors.
-    #[value(name = "mali-400")]
-    Mali400,
-    /// None.
-    None,
+fn gpus() -> PossibleValuesParser {
+    PossibleValuesParser::new(Model::ALL.map(Model::name).into_iter().chain(["none"]))
 }
 
 /// A program's environment beside a driver of the kernel: Mesa looks for a display first,

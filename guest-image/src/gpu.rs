@@ -1,5 +1,8 @@
 //! The GPU that a guest has, if Debian's Mesa draws in it.
 
+/// A GPU whose registers are gil's.
+pub use gil_gpu_registers::Gpu as Model;
+
 /// A GPU that Debian's Mesa draws on by a driver of the guest's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gpu {
@@ -9,13 +12,4 @@ pub enum Gpu {
     Simulators,
     /// One whose registers are gil's, with the kernel's own driver.
     Registers(Model),
-}
-
-/// A GPU whose registers are gil's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Mali-T628, which the kernel's panfrost drives.
-    MaliT628,
-    /// Mali-400 with four pixel processors, which the kernel's lima drives.
-    Mali400,
 }

@@ -14,6 +14,7 @@ use gil_board_client::boards::Options;
 use gil_detect::watch::Spec;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{self, FullSystem, Place};
+use gil_guest_image::gpu::Model;
 use gil_guest_image::guest::Guest;
 use gil_guest_image::layers::PackageSet;
 use gil_guest_image::memory;
@@ -250,7 +251,7 @@ impl Qemu<'_> {
         if args.has_shares() {
             option += &format!(",channel-files={}", at(file::FILES));
         }
-        if let Some(gpu) = self.args.gpu_name() {
+        if let Some(gpu) = self.machine.registers.map(Model::name) {
             option += &format!(",gpu={gpu}@{:#x}", self.machine.registers_at());
         }
         if self.life == Life::Continues {

@@ -28,24 +28,12 @@ pub enum TreeError {
     Clock,
 }
 
-/// The compatible string, the interrupts and the clocks of a model's node, as the bindings
-/// of the kernel's documentation name them (gpu/arm,mali-midgard.yaml, arm,mali-utgard.yaml).
-fn names(
-    model: Model,
-) -> (
-    &'static str,
-    &'static [&'static str],
-    &'static [&'static str],
-) {
+/// The clocks of a model's node, as the bindings of the kernel's documentation name them
+/// (gpu/arm,mali-midgard.yaml, arm,mali-utgard.yaml).
+fn clocks(model: Model) -> &'static [&'static str] {
     match model {
-        Model::MaliT628 => ("arm,mali-t628", &["job", "mmu", "gpu"], &["core"]),
-        Model::Mali400 => (
-            "arm,mali-400",
-            &[
-                "gp", "gpmmu", "pp0", "ppmmu0", "pp1", "ppmmu1", "pp2", "ppmmu2", "pp3", "ppmmu3",
-            ],
-            &["bus", "core"],
-        ),
+        Model::MaliT628 => &["core"],
+        Model::Mali400 => &["bus", "core"],
     }
 }
 
@@ -59,7 +47,7 @@ pub fn with_gpu(tree: &[u8], model: Model, at: u64, len: u64) -> Result<Vec<u8>,
     let clock = clock
         .and_then(|it| it.value_as::<u32>().ok())
         .ok_or(TreeError::Clock)?;
-    let (compatible, interrupts, clocks) = names(model);
+    let (interrupts, clocks) = (model.lines(), clocks(model));
     let numbers = (FIRST_INTERRUPT..).take(interrupts.len());
     let numbers: Vec<u32> = numbers.flat_map(|n| [SHARED, n, HIGH]).collect();
     let cells = |value: u64| [(value >> 32) as u32, value as u32];
@@ -72,7 +60,10 @@ pub fn with_gpu(tree: &[u8], model: Model, at: u64, len: u64) -> Result<Vec<u8>,
         return Err(TreeError::Clock);
     };
     let mut add = |property| node.add_property(property);
-    add(DeviceTreeProperty::new_unchecked("compatible", compatible));
+    add(DeviceTreeProperty::new_unchecked(
+        "compatible",
+        model.compatible(),
+    ));
     add(DeviceTreeProperty::new_unchecked("reg", place));
     add(DeviceTreeProperty::new_unchecked("interrupts", numbers));
     add(DeviceTreeProperty::new_unchecked(
