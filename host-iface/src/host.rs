@@ -7,7 +7,7 @@ use crate::config::{Config, Time};
 use crate::control::{self, ControlError};
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
-use crate::gpu::{self, GpuError, Registers};
+use crate::gpu::{self, Code, GpuError, Registers};
 use crate::mailbox::{self, Answer, MailboxError};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
@@ -30,7 +30,6 @@ use gil_wire::envelope::Envelope;
 use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,26 +45,6 @@ pub struct Host {
     cancel: Cancel,
     code: Arc<Code>,
     state: Mutex<State>,
-}
-
-/// Where the code of the GPU's driver is.
-#[derive(Debug, Default)]
-struct Code {
-    first: AtomicU64,
-    len: AtomicU64,
-}
-
-impl Code {
-    fn set(&self, first: u64, len: u64) {
-        self.len.store(0, Ordering::Relaxed);
-        self.first.store(first, Ordering::Relaxed);
-        self.len.store(len, Ordering::Relaxed);
-    }
-
-    fn has(&self, address: u64) -> bool {
-        let offset = address.wrapping_sub(self.first.load(Ordering::Relaxed));
-        offset < self.len.load(Ordering::Relaxed)
-    }
 }
 
 struct State {

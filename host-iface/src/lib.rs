@@ -16,6 +16,7 @@
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
+//! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
 //! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |

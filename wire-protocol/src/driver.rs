@@ -14,7 +14,7 @@
 //! an argument has a buffer's handle, there is the number instead.
 //!
 //! [`FETCH`] is a marker that has ended when the driver's wait for its first buffer has.
-//! Entry 5 is the wait for a job, which the host answers. Between host and board, bytes of
+//! [`WAIT`] is answered by the host. Between host and board, bytes of
 //! buffers are [differences](crate::differences) from what the other side has.
 
 use crate::Op;
@@ -31,6 +31,8 @@ pub const CLOSE: u16 = 2;
 pub const FREE: u16 = 3;
 /// A buffer's bytes, which the guest may have written.
 pub const CHANGED: u16 = 4;
+/// A wait for a job, which the host answers.
+pub const WAIT: u16 = 5;
 /// What the board has in buffers, when jobs have ended.
 pub const FETCH: u16 = 6;
 /// The entry of the ioctl of number 0.
@@ -415,6 +417,7 @@ mod tests {
         assert_eq!(name(CLOSE), "gilDriverClose");
         assert_eq!(name(FREE), "gilDriverFree");
         assert_eq!(name(CHANGED), "gilDriverChanged");
+        assert_eq!(name(WAIT), "gilDriverWait");
         assert_eq!(name(FETCH), "gilDriverFetch");
         assert_eq!(name(IOCTLS + 2), "VIRTGPU_EXECBUFFER");
         assert_eq!(virtio_gpu::VIRTGPU_EXECBUFFER.entry(), IOCTLS + 2);

@@ -5,15 +5,13 @@ use super::memory::Part;
 use crate::submission::{Clock, Region, Submission};
 use gil_uapi::REPLY_MAX;
 use gil_wire::Op;
-use gil_wire::driver::FETCH_MOST;
+use gil_wire::driver::{FETCH_MOST, WAIT};
 use gil_wire::envelope::{self, Class, Engine, Envelope, Order, Queue};
 use gil_wire::gpu::{self, FETCH, JOB, MEMORY, WINDOW, Window};
 use gil_wire::message::Direction;
 
 /// Windows of memory that one submission sends; those that are fetched have room beside.
 const SENT_MOST: usize = 32;
-/// The host's own call that waits for a job: `gil_wire::driver`.
-const WAIT: u16 = 5;
 /// The queue of fetches.
 const FETCHES: u64 = 0xff;
 /// The node has one device.

@@ -3,9 +3,11 @@
 //! it starts are the board's to execute, and end in simulated time as any operation.
 
 mod calls;
+mod code;
 mod memory;
 
 pub(crate) use calls::fetched;
+pub(crate) use code::Code;
 
 use crate::mailbox::Answer;
 use crate::memory::{GuestMemory, MemoryError};
