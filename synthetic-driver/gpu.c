@@ -26,6 +26,7 @@
 #include <linux/version.h>
 
 #include "gil_internal.h"
+#include "gpu.h"
 
 MODULE_IMPORT_NS(GIL);
 
@@ -85,13 +86,13 @@ static void gpu_raise(u64 lines)
 					      IRQCHIP_STATE_PENDING, true);
 }
 
-/* Rings, with a store or without. Interrupts are off. */
-static u64 gpu_ring(u64 store, u32 len)
+/* Rings, with what there is to tell, or without. Interrupts are off. */
+static u64 gpu_ring(u64 what, u32 len)
 {
 	struct gil_mailbox *mailbox = gpu.mailbox;
 
 	lockdep_assert_held(&gpu.ring_lock);
-	mailbox->request = store;
+	mailbox->request = what;
 	mailbox->request_len = len;
 	if (!gil_kernel_ring(mailbox, GIL_MBOX_GPU) ||
 	    mailbox->status != GIL_STATUS_OK)
@@ -103,15 +104,27 @@ static u64 gpu_ring(u64 store, u32 len)
 	return mailbox->released[GIL_GPU_REGISTERS];
 }
 
-static u64 gpu_tell(u64 store, u32 len)
+static u64 gpu_tell(u64 what, u32 len)
 {
 	unsigned long flags;
 	u64 registers;
 
 	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
-	registers = gpu_ring(store, len);
+	registers = gpu_ring(what, len);
 	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
 	return registers;
+}
+
+int gil_gpu_tell_rate(u64 hz)
+{
+	unsigned long flags;
+	u32 status;
+
+	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
+	gpu_ring(hz, GIL_GPU_CLOCK);
+	status = gpu.mailbox->status;
+	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
+	return status == GIL_STATUS_OK ? 0 : -EINVAL;
 }
 
 /* A job may have ended. */
@@ -147,7 +160,7 @@ static void gpu_stored(struct perf_event *event, struct perf_sample_data *data,
 	}
 	value = from == ZERO_REGISTER ? 0 : (u32)regs->regs[from];
 	at = regs->regs[code >> 5 & 31] - READ_ONCE(gpu.registers);
-	gpu_tell(value << 32 | (u32)at, sizeof(u32));
+	gpu_tell(value << 32 | (u32)at, GIL_GPU_STORE);
 	regs->pc += sizeof(code);
 }
 
@@ -213,7 +226,7 @@ static void gpu_tell_code(const struct device_driver *driver)
 	}
 	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
 	gpu.mailbox->reply = GPU_CODE_LEN(module);
-	gpu_ring((u64)GPU_CODE(module), sizeof(u64));
+	gpu_ring((u64)GPU_CODE(module), GIL_GPU_CODE);
 	gpu.mailbox->reply = 0;
 	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
 }
@@ -279,18 +292,26 @@ static int __init gpu_init(void)
 	gpu.mailbox = kzalloc(sizeof(*gpu.mailbox), GFP_KERNEL);
 	err = gpu.mailbox ? 0 : -ENOMEM;
 	gpu_find_lines();
-	err = err ?: bus_register_notifier(&platform_bus_type, &gpu_notifier);
-	if (err) {
-		kfree(gpu.mailbox);
-		of_node_put(gpu.node);
-		return err;
-	}
+	err = err ?: gil_gpu_clock_begin();
+	if (err)
+		goto no_clock;
+	err = bus_register_notifier(&platform_bus_type, &gpu_notifier);
+	if (err)
+		goto no_notifier;
 	return 0;
+
+no_notifier:
+	gil_gpu_clock_end();
+no_clock:
+	kfree(gpu.mailbox);
+	of_node_put(gpu.node);
+	return err;
 }
 
 static void __exit gpu_exit(void)
 {
 	bus_unregister_notifier(&platform_bus_type, &gpu_notifier);
+	gil_gpu_clock_end();
 	gpu_unwatch();
 	hrtimer_cancel(&gpu.timer);
 	kfree(gpu.mailbox);

@@ -120,6 +120,15 @@ impl Gpu {
         }
     }
 
+    /// The rates that its clock may have, hertz, rising. At the last one jobs take as long
+    /// as on the board.
+    pub fn rates(self) -> &'static [u64] {
+        match self {
+            Self::MaliT628 => &midgard::RATES,
+            Self::Mali400 => &utgard::RATES,
+        }
+    }
+
     /// A model of it, out of reset.
     pub fn model(self) -> Model {
         match self {

@@ -222,7 +222,8 @@ fn registers(
         Model::MaliT628 => kernels(&kernel::PANFROST)?,
         Model::Mali400 => kernels(&kernel::LIMA)?,
     };
-    Ok([vec![own.gpu.clone()], driver].concat())
+    let governors = kernels(&kernel::GOVERNORS)?;
+    Ok([vec![own.gpu.clone()], governors, driver].concat())
 }
 
 /// A link to where a file really is.

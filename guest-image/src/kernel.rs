@@ -111,6 +111,16 @@ pub const LIMA: Modules = Modules {
     ],
 };
 
+/// Who chooses the rate of a GPU's clock: by its load, as drivers ask for, or by what a
+/// program writes. They are there before the GPU's driver.
+pub const GOVERNORS: Modules = Modules {
+    name: "governors",
+    paths: &[
+        "drivers/devfreq/governor_simpleondemand",
+        "drivers/devfreq/governor_userspace",
+    ],
+};
+
 /// What that driver needs for a display of QEMU's, which is its own then.
 pub const OUTPUTS: Modules = Modules {
     name: "outputs",

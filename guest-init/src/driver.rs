@@ -2,13 +2,13 @@
 //! GPU, or the kernel's own.
 
 use crate::config::Driver;
-use crate::{Error, system};
+use crate::{Error, rates, system};
 use std::path::Path;
 
 /// Loads its modules.
 ///
 /// # Errors
-/// That of a module.
+/// That of a module, or [`Error::Rate`].
 pub fn begin(driver: &Driver) -> Result<(), Error> {
     let Some((last, before)) = driver.modules.split_last() else {
         return Ok(());
@@ -19,5 +19,6 @@ pub fn begin(driver: &Driver) -> Result<(), Error> {
     let outputs = u8::from(driver.outputs);
     let name = driver.name.iter();
     let parameters = name.map(|name| format!("driver={name} outputs={outputs}"));
-    system::load_module_with(Path::new(last), &parameters.collect::<String>())
+    system::load_module_with(Path::new(last), &parameters.collect::<String>())?;
+    rates::keep_highest()
 }

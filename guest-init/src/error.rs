@@ -141,6 +141,9 @@ pub enum Error {
     /// The display's last picture cannot be asked for.
     #[error("the picture of the guest's display cannot be asked for ({0}): leave --screen out")]
     Display(std::io::Error),
+    /// The GPU's clock cannot be kept at its highest rate.
+    #[error("the clock of the guest's GPU cannot be set ({0}): leave --gpu out")]
+    Rate(std::io::Error),
     /// The network cannot be used.
     #[error("the guest's network cannot be set up ({0}): leave --net out")]
     Network(Errno),

@@ -30,6 +30,7 @@ mod input;
 mod network;
 mod outputs;
 mod program;
+mod rates;
 mod shares;
 mod streams;
 mod system;

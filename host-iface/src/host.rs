@@ -21,6 +21,7 @@ use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::KeyError;
+use gil_uapi::gpu as told;
 use gil_uapi::{
     GuestAddress, Mailbox, STATUS_UNSEEN, Status, VirtualAddress, WaitKind, flag, kind,
 };
@@ -470,15 +471,23 @@ impl State {
             return (Answer::status(Status::BadRequest), took);
         };
         let word = mailbox.request.0;
-        if mailbox.request_len == 8 {
+        if mailbox.request_len == told::CODE {
             self.code.set(word, mailbox.reply.0);
         }
-        let store = (mailbox.request_len == 4).then_some((word as u32, (word >> 32) as u32));
+        let is_store = mailbox.request_len == told::STORE;
+        let store = is_store.then_some((word as u32, (word >> 32) as u32));
         let waited = &mut took.waited;
         let mut board = |it: &Submission| self.submit_of_gpu(memory, it, waited);
         let told = gpu.tell(memory, mailbox.now_ns, store, &mut board);
         self.of_gpu(told);
-        let answer = gpu.answer();
+        let mut answer = gpu.answer();
+        // What was due before begins at the rate before.
+        if mailbox.request_len == told::CLOCK
+            && let Err(error) = gpu.set_frequency(word)
+        {
+            answer.status = Status::BadRequest;
+            self.of_gpu(Err(error.into()));
+        }
         self.gpu = Some(gpu);
         (answer, took)
     }

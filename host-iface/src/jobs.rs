@@ -1,7 +1,8 @@
 //! Jobs on GPUs' processors, for the report: those that kernel drivers were asked to
 //! start.
 
-use gil_report::{Jobs, Processor};
+use crate::pace::Pace;
+use gil_report::{Jobs, Processor, Rate};
 use gil_timing::{Contention, Engine};
 use gil_wire::Op;
 use gil_wire::api::{Api, api};
@@ -80,7 +81,7 @@ impl Ended {
     }
 
     /// A job's interval is known.
-    pub fn add(&mut self, place: Place, interval: &Interval) {
+    pub fn add(&mut self, place: Place, interval: &Interval, pace: Pace) {
         let is_known = self.processors.contains_key(&place);
         if !is_known && self.processors.len() >= PROCESSORS_MAX {
             return;
@@ -100,6 +101,9 @@ impl Ended {
             ..Processor::default()
         });
         count(processor, interval);
+        if let Some(hz) = pace.hz() {
+            count_rate(&mut processor.rates, hz, interval);
+        }
         // One that another session submitted before the first counts from there.
         let since = |at_ns: u64| at_ns.saturating_sub(begin_ns);
         let busy = (since(interval.start_ns), since(interval.end_ns));
@@ -144,6 +148,25 @@ fn count(processor: &mut Processor, interval: &Interval) {
     }
     processor.jobs += 1;
     processor.longest_response_ns = processor.longest_response_ns.max(response_ns);
+}
+
+/// Counts a job that began at this rate of the clock. A GPU has few rates.
+fn count_rate(rates: &mut Vec<Rate>, hz: u64, interval: &Interval) {
+    let at = rates.binary_search_by_key(&hz, |rate| rate.hz);
+    let at = at.unwrap_or_else(|at| {
+        let (jobs, execution_ns) = (0, 0);
+        let new = Rate {
+            hz,
+            jobs,
+            execution_ns,
+        };
+        rates.insert(at, new);
+        at
+    });
+    let rate = &mut rates[at];
+    rate.jobs += 1;
+    let execution_ns = interval.end_ns.saturating_sub(interval.start_ns);
+    rate.execution_ns = rate.execution_ns.saturating_add(execution_ns);
 }
 
 /// Adds the time from `start_ns` to `end_ns` to the slots that it is in.
@@ -198,9 +221,9 @@ mod tests {
     fn sums_are_of_all_jobs_of_a_processor() {
         let mut ended = Ended::new(Contention::new(2.1).unwrap());
         assert_eq!(ended.report(), None);
-        ended.add(place(8), &interval(1000, 1000, 1500));
-        ended.add(place(9), &interval(1100, 1500, 4000));
-        ended.add(place(8), &interval(1200, 1500, 1800));
+        ended.add(place(8), &interval(1000, 1000, 1500), Pace::default());
+        ended.add(place(9), &interval(1100, 1500, 4000), Pace::default());
+        ended.add(place(8), &interval(1200, 1500, 1800), Pace::default());
         let jobs = ended.report().unwrap();
         let span = (jobs.begin_ns, jobs.end_ns, jobs.slot_ns);
         assert_eq!((span, jobs.contention), ((1000, 4000, 1024), 2.1));
@@ -227,7 +250,7 @@ mod tests {
             let mut at_ns = 5;
             for (gap, duration) in jobs {
                 let start_ns = at_ns + gap;
-                ended.add(place(8), &interval(at_ns, start_ns, start_ns + duration));
+                ended.add(place(8), &interval(at_ns, start_ns, start_ns + duration), Pace::default());
                 at_ns = start_ns + duration;
             }
             let jobs = ended.report().unwrap();
@@ -242,8 +265,12 @@ mod tests {
     #[test]
     fn the_end_of_time_is_no_fault() {
         let mut ended = Ended::new(Contention::NONE);
-        ended.add(place(8), &interval(0, 0, 10));
-        ended.add(place(8), &interval(0, u64::MAX - 5, u64::MAX));
+        ended.add(place(8), &interval(0, 0, 10), Pace::default());
+        ended.add(
+            place(8),
+            &interval(0, u64::MAX - 5, u64::MAX),
+            Pace::default(),
+        );
         let jobs = ended.report().unwrap();
         assert!(jobs.processors[0].busy_ns.len() as u64 <= SLOTS);
     }

@@ -39,6 +39,7 @@ pub mod jobs;
 pub mod known;
 pub mod mailbox;
 pub mod memory;
+pub mod pace;
 pub mod prediction;
 mod printed;
 pub mod recorder;

@@ -2,6 +2,7 @@
 //! any of it is used.
 
 use crate::memory::{GuestMemory, MemoryError};
+use crate::pace::Pace;
 use crate::submission::{Clock, Region, Submission};
 use gil_address_tables::{Extents, ExtentsError};
 use gil_uapi::{
@@ -141,10 +142,11 @@ pub fn read(memory: &dyn GuestMemory, gpa: GuestAddress) -> Result<Mailbox, Mail
 }
 
 fn check(mailbox: &Mailbox) -> Result<(), MailboxError> {
+    use gil_uapi::gpu as told;
     use gil_uapi::kind::{ATTEND, GPU, OPEN, SUBMIT};
     if mailbox.kind == GPU {
         return match mailbox.request_len {
-            0 | 4 | 8 => Ok(()),
+            0 | told::STORE | told::CODE | told::CLOCK => Ok(()),
             len => field("request_len", len),
         };
     }
@@ -218,6 +220,7 @@ pub fn submission(
         request,
         regions,
         reply_cap: mailbox.reply_cap as usize,
+        pace: Pace::default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Calls that a guest makes at one moment, from a driver's mailbox or from the
 //! arguments of the guest's own functions.
 
+use crate::pace::Pace;
 use gil_address_tables::Extents;
 use gil_uapi::GuestLength;
 use gil_wire::envelope::{self, Envelope, EnvelopeError};
@@ -21,6 +22,8 @@ pub struct Submission {
     pub regions: Vec<Region>,
     /// Bytes of answer that the guest has room for.
     pub reply_cap: usize,
+    /// How fast the device executes what it enqueues.
+    pub pace: Pace,
 }
 
 /// Memory that a call names.

@@ -169,6 +169,62 @@ fn a_jobs_memory_goes_to_the_board_and_its_interrupt_comes_when_it_ends() {
     assert!(board.calls()[3].payload.is_empty());
 }
 
+/// A job that begins at the present moment: how long it lasts.
+fn lasts(guest: &Guest) -> u64 {
+    prepare(guest, HEAD);
+    let seen = ring(guest, gpu::STORE, START);
+    assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
+    seen.attention_ns - guest.now_ns
+}
+
+#[test]
+fn jobs_that_begin_later_last_by_the_clocks_rate() {
+    let board = board(executed);
+    let mut guest = Guest::with(host_config(&board), false);
+    map_one(&guest);
+    guest.now_ns = 1_000_000;
+    for (hz, ns) in [
+        (600_000_000, 5_000),
+        (480_000_000, 6_250),
+        (177_000_000, 16_949),
+        (600_000_000, 5_000),
+    ] {
+        assert_eq!(ring(&guest, gpu::CLOCK, hz).status, OK);
+        assert_eq!(lasts(&guest), ns);
+        // What runs is not revised.
+        assert_eq!(ring(&guest, gpu::CLOCK, 266_000_000).status, OK);
+        guest.now_ns += ns - 1;
+        assert_eq!(ring(&guest, 0, 0).released[gpu::LINES], 0);
+        guest.now_ns += 1;
+        assert_eq!(ring(&guest, 0, 0).released[gpu::LINES], 1);
+        store(&guest, JOB_INT_CLEAR, 2);
+        guest.now_ns += 1_000;
+    }
+}
+
+#[test]
+fn a_rate_that_the_gpu_does_not_have_is_refused_and_changes_nothing() {
+    let board = board(executed);
+    let mut guest = Guest::with(host_config(&board), false);
+    map_one(&guest);
+    guest.now_ns = 1_000_000;
+    assert_eq!(ring(&guest, gpu::CLOCK, 480_000_000).status, OK);
+    for hz in [0, 1, 599_999_999, 1 << 40, u64::MAX] {
+        let seen = ring(&guest, gpu::CLOCK, hz);
+        assert_eq!(seen.status, Status::BadRequest as u32, "{hz}");
+        let said = format!(
+            "the guest asks for a clock of {hz} Hz, which the mali-t628 does not have: \
+             it keeps the one before"
+        );
+        assert!(
+            guest.log.warnings().contains(&said),
+            "{:?}",
+            guest.log.warnings()
+        );
+    }
+    assert_eq!(lasts(&guest), 6_250);
+}
+
 #[test]
 fn a_job_that_begins_nowhere_faults_and_the_board_hears_nothing() {
     let board = board(executed);
@@ -266,7 +322,7 @@ fn whatever_the_guest_stores_and_the_board_answers_the_host_goes_on() {
                     guest.now_ns += numbers.below(10_000);
                     ring(
                         &guest,
-                        [0, 4, 8, 3][numbers.below(4) as usize],
+                        [0, 4, 8, 12, 3][numbers.below(5) as usize],
                         numbers.below(1 << 60),
                     );
                 }

@@ -43,6 +43,20 @@ pub struct Processor {
     pub longest_response_ns: u64,
     /// Of each slot, how long the processor was at work.
     pub busy_ns: Vec<u64>,
+    /// At each rate of the GPU's clock, rising, if the guest sets it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<Rate>,
+}
+
+/// What a processor did at a rate of its clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// The rate, hertz.
+    pub hz: u64,
+    /// Jobs that began at it.
+    pub jobs: u64,
+    /// Of these, the time from start to end.
+    pub execution_ns: u64,
 }
 
 impl Processor {

@@ -17,7 +17,7 @@ mod table;
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
-pub use jobs::{Jobs, Processor};
+pub use jobs::{Jobs, Processor, Rate};
 #[cfg(feature = "table")]
 pub use plot::PlotError;
 pub use run::{

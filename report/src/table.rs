@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use crate::{Document, Entry, Frames, Jobs, Process, Report, SeenRun, Served};
+use crate::{Document, Entry, Frames, Jobs, Process, Rate, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
 impl Document {
@@ -181,7 +181,8 @@ fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
 fn processors(jobs: &Jobs) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header([
+    let has_clock = jobs.processors.iter().any(|it| !it.rates.is_empty());
+    let mut header = vec![
         "processor",
         "jobs",
         "execution",
@@ -189,10 +190,12 @@ fn processors(jobs: &Jobs) -> String {
         "a job's execution",
         "waiting",
         "response",
-    ]);
+    ];
+    header.extend(has_clock.then_some("clock"));
+    table.set_header(header);
     for processor in &jobs.processors {
         let each = |sum_ns| time(processor.each_ns(sum_ns));
-        table.add_row([
+        let mut row = vec![
             jobs.title(processor),
             processor.jobs.to_string(),
             time(processor.execution_ns),
@@ -200,10 +203,22 @@ fn processors(jobs: &Jobs) -> String {
             each(processor.execution_ns),
             each(processor.waiting_ns),
             each(processor.response_ns),
-        ]);
+        ];
+        row.extend(has_clock.then(|| clock(&processor.rates)));
+        table.add_row(row);
     }
     right_align(&mut table);
     table.trim_fmt() + "\n"
+}
+
+/// The rates of a processor's clock, from the lowest to the highest.
+fn clock(rates: &[Rate]) -> String {
+    let mhz = |rate: &Rate| rate.hz / 1_000_000;
+    match rates {
+        [] => String::new(),
+        [only] => format!("{} MHz", mhz(only)),
+        [first, .., last] => format!("{} to {} MHz", mhz(first), mhz(last)),
+    }
 }
 
 fn times(report: &Report, run: &SeenRun) -> String {
@@ -440,6 +455,38 @@ mod tests {
         report.jobs.as_mut().unwrap().processors.push(other);
         let text = table(&report, &SeenRun::default());
         assert!(text.contains("lima, pixel of device 1"), "{text}");
+        assert!(!text.contains("clock"), "{text}");
+    }
+
+    #[test]
+    fn processors_have_the_rates_of_a_clock_that_the_guest_sets() {
+        let rate = |mhz: u64| Rate {
+            hz: mhz * 1_000_000,
+            ..Rate::default()
+        };
+        let processor = |rates| crate::Processor {
+            rates,
+            ..crate::Processor::default()
+        };
+        let mut report = report();
+        let some = [
+            vec![],
+            vec![rate(440)],
+            vec![rate(160), rate(267), rate(350)],
+        ];
+        report.jobs = Some(Jobs {
+            processors: some.map(processor).into(),
+            ..Jobs::default()
+        });
+        let text = table(&report, &SeenRun::default());
+        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+        for end in ["response     clock", "440 MHz", "160 to 350 MHz"] {
+            let is_it = |line: &&str| {
+                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                words(line).ends_with(&words(end))
+            };
+            assert!(lines.iter().any(is_it), "{text}");
+        }
     }
 
     #[test]

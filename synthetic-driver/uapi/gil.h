@@ -186,12 +186,14 @@ struct gil_fence_arg {
 #define GIL_MBOX_CLOSE 4u   /* the session ends: the host forgets every region at once */
 #define GIL_MBOX_ATTEND 5u  /* the driver's timer: as GIL_MBOX_COLLECT, but releases nothing */
 /*
- * A GPU whose registers are RAM: of no session. With a request_len of 4 the GPU's driver
- * stores; `request` is the register's offset, and the value in the upper half. With one of
- * 8 it is about to be bound to the GPU; `request` is where its code begins in memory, and
- * `reply` how many bytes that is. The answer is in `released`, at GIL_GPU_*; the driver rings again at attention_ns.
+ * A GPU whose registers are RAM: of no session. request_len is a GIL_GPU_* that says what
+ * `request` is, or 0: only the time is told. The answer is in `released`, at GIL_GPU_LINES
+ * and GIL_GPU_REGISTERS; the driver rings again at attention_ns.
  */
 #define GIL_MBOX_GPU 6u
+#define GIL_GPU_STORE 4u  /* the GPU's driver stores: the register's offset, and the value in the upper half */
+#define GIL_GPU_CODE 8u   /* it is about to be bound to the GPU: where its code begins in memory; `reply` is how many bytes that is */
+#define GIL_GPU_CLOCK 12u /* the GPU's clock has this rate from now on, hertz; GIL_STATUS_BAD_REQUEST: it does not have it */
 #define GIL_GPU_LINES 0     /* interrupt lines that are high, a bit each, as the device tree has them */
 #define GIL_GPU_REGISTERS 1 /* virtual address at which the GPU's driver has the registers; 0: not known */
 

@@ -1,8 +1,10 @@
-//! Power of a GPU whose registers are gil's, as the kernel's own panfrost and lima
+//! Power and clock of a GPU whose registers are gil's, as the kernel's own panfrost and lima
 //! use them.
 
 use gil_tests::stand_in::{Board, jobs};
-use gil_tests::{Link, guest_program};
+use gil_tests::{Finished, Link, guest_program};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 const GPUS: [&str; 2] = ["mali-t628", "mali-400"];
 const TIMES: &str = "slot1=20000;slot0=90000;gp=20000;pp=90000";
@@ -36,12 +38,95 @@ fn mesa_draws_on_after_a_suspension() {
             ["5 frames, 4 times suspended, error 0", "0"],
             "{run:#?}"
         );
-        let processors = [["slot1", "slot0"], ["gp", "pp0"]].concat();
+        let processors = [["slot1", "slot0"], ["gp", "pp"]].concat();
         let all: Vec<_> = processors.iter().map(|it| jobs(&board.log(), it)).collect();
         assert_eq!(
             all.iter().filter(|count| **count >= 5).count(),
             2,
             "{all:?}"
         );
+    }
+}
+
+/// The kernel's file of the GPU's clock.
+const CLOCK: &str = "/sys/class/devfreq/*";
+
+/// A program whose jobs must end when it is told, behind commands for the shell.
+fn jobs_take(before: &str, times: &str, us: &str) -> Finished {
+    let board = Board::new(times, 30_000);
+    let program = guest_program("tests/guest/panfrost_jobs.c", Link::Static);
+    let file = format!("{}:/root/jobs", program.display());
+    let script = format!("cd {CLOCK} && {before} && /root/jobs {us} && cat cur_freq");
+    let options = ["--file", &file];
+    let run = board.run_as(["--gpu", "mali-t628"], &options, &["sh", "-c", &script]);
+    let run = run.ok();
+    assert!(!run.stdout.contains("not ok"), "{run:#?}");
+    run
+}
+
+/// Jobs by the rate at which they began, as the report has them.
+fn rates(run: &Finished) -> Vec<(u64, u64)> {
+    let processors = run.report.pointer("/jobs/processors").unwrap();
+    let all = processors.as_array().unwrap().iter();
+    let all = all.flat_map(|it| it["rates"].as_array().unwrap());
+    let number = |it: &Value, name: &str| it[name].as_u64().unwrap();
+    let mut jobs = BTreeMap::new();
+    for rate in all {
+        *jobs.entry(number(rate, "hz")).or_default() += number(rate, "jobs");
+    }
+    jobs.into_iter().collect()
+}
+
+/// The board's rate is the highest; each other one makes jobs last longer by its share.
+#[test]
+fn jobs_last_as_many_cycles_at_each_rate_that_is_set() {
+    for (before, us, hz) in [
+        ("true", "3000", 600_000_000),
+        (
+            "echo 480000000 > min_freq && echo 480000000 > max_freq",
+            "3750",
+            480_000_000,
+        ),
+        (
+            "echo userspace > governor && echo 0 > min_freq && echo 480000000 > userspace/set_freq",
+            "3750",
+            480_000_000,
+        ),
+        (
+            "echo 350000000 > min_freq && echo 350000000 > max_freq",
+            "5143",
+            350_000_000,
+        ),
+    ] {
+        let run = jobs_take(before, "slot0=3000000;slot1=3000000", us);
+        let last = run.stdout.lines().last().unwrap();
+        assert_eq!(last, hz.to_string(), "{before}: {run:#?}");
+        let [(only, _)] = rates(&run)[..] else {
+            panic!("{run:#?}");
+        };
+        assert_eq!(only, hz);
+    }
+}
+
+/// The kernel's governor, which asks for less when the GPU has little to do; the same in
+/// each run.
+#[test]
+fn the_drivers_governor_is_seen() {
+    for gpu in GPUS {
+        let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+        let file = format!("{}:/root/draw", program.display());
+        let script = format!("cd {CLOCK} && echo 0 > min_freq && /root/draw 100");
+        let run = || {
+            let board = Board::new(TIMES, 30_000);
+            let options = ["--file", &file];
+            let run = board.run_as(["--gpu", gpu], &options, &["sh", "-c", &script]);
+            run.ok()
+        };
+        let (first, second) = (run(), run());
+        let seen = rates(&first);
+        assert!(seen.len() > 1, "{seen:?}");
+        assert_eq!(seen, rates(&second));
+        let time = |run: &Finished| run.integer("/simulated/gpu_ns");
+        assert_eq!(time(&first), time(&second));
     }
 }

@@ -33,6 +33,19 @@ pub const WINDOW: u32 = 0x4000;
 /// Interrupt lines, in the order of their numbers.
 pub const LINES: [&str; 3] = ["job", "mmu", "gpu"];
 
+const MHZ: u64 = 1_000_000;
+
+/// Rates of its clock, as an Exynos 5422 has them.
+pub const RATES: [u64; 7] = [
+    177 * MHZ,
+    266 * MHZ,
+    350 * MHZ,
+    420 * MHZ,
+    480 * MHZ,
+    543 * MHZ,
+    600 * MHZ,
+];
+
 /// What distinguishes one T6xx from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
@@ -54,7 +67,7 @@ impl Configuration {
         id: 0x0620_0010,
         shader_present: 0xf,
         l2_present: 0x1,
-        clock_hz: 600_000_000,
+        clock_hz: 600 * MHZ,
         timestamp_hz: 24_000_000,
     };
 

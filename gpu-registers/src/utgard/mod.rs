@@ -34,6 +34,11 @@ pub const LINES: [&str; 10] = [
     "gp", "gpmmu", "pp0", "ppmmu0", "pp1", "ppmmu1", "pp2", "ppmmu2", "pp3", "ppmmu3",
 ];
 
+const MHZ: u64 = 1_000_000;
+
+/// Rates of its clock, as an Exynos 4412 has them.
+pub const RATES: [u64; 4] = [160 * MHZ, 267 * MHZ, 350 * MHZ, 440 * MHZ];
+
 /// Versions of an MP4, revision r1p1.
 const GP_VERSION: u32 = 0x0b07_0101;
 const PP_VERSION: u32 = 0xcd07_0101;

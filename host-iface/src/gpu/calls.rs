@@ -2,6 +2,7 @@
 //! changed.
 
 use super::memory::Part;
+use crate::pace::Pace;
 use crate::submission::{Clock, Region, Submission};
 use gil_uapi::REPLY_MAX;
 use gil_wire::Op;
@@ -61,6 +62,7 @@ impl Calls {
             request,
             regions,
             reply_cap: REPLY_MAX as usize,
+            pace: Pace::default(),
         }
     }
 

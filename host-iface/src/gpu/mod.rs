@@ -3,16 +3,19 @@
 //! it starts are the board's to execute, and end in simulated time as any operation.
 
 mod calls;
+mod clock;
 mod code;
 mod memory;
 
 pub(crate) use calls::fetched;
+pub use clock::RateError;
 pub(crate) use code::Code;
 
 use crate::mailbox::Answer;
 use crate::memory::{GuestMemory, MemoryError};
 use crate::submission::Submission;
 use calls::Calls;
+use clock::Clock;
 use gil_gpu_registers::{
     Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
     Work,
@@ -49,6 +52,9 @@ pub enum GpuError {
     /// A job's memory cannot be sent.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// A clock's rate.
+    #[error(transparent)]
+    Rate(#[from] RateError),
     /// The board did not take a call.
     #[error("a job of the {gpu} is not executed: the board {what}", gpu = .gpu.name())]
     Board {
@@ -75,6 +81,7 @@ struct Running {
 /// A GPU.
 pub struct Registers {
     place: GpuPlace,
+    clock: Clock,
     model: Model,
     effects: Vec<Effect>,
     changes: Vec<Change>,
@@ -108,6 +115,7 @@ impl Registers {
         };
         Self {
             place,
+            clock: Clock::new(place.gpu),
             model: place.gpu.model(),
             effects: Vec::new(),
             changes: Vec::new(),
@@ -117,6 +125,15 @@ impl Registers {
             running: Vec::new(),
             windows: BTreeMap::new(),
         }
+    }
+
+    /// The GPU's clock has this rate from now on: jobs that begin later last as many of its
+    /// cycles as on the board, of the highest of its rates. What runs is not changed.
+    ///
+    /// # Errors
+    /// [`RateError`] for a rate that the GPU does not have; nothing changes.
+    pub fn set_frequency(&mut self, hz: u64) -> Result<(), RateError> {
+        self.clock.set(hz)
     }
 
     /// The register at a guest physical address.
@@ -288,9 +305,10 @@ impl Registers {
         for submission in &first {
             self.check(board(submission))?;
         }
-        let (submission, event, mut left) =
+        let (mut submission, event, mut left) =
             self.calls
                 .job(self.now_ns, (&wire, engine(job)), rest, parts);
+        submission.pace = self.clock.pace();
         self.check(board(&submission))?;
         while !left.is_empty() {
             let (submission, rest) = self.calls.fetch(self.now_ns, event, left);

@@ -166,7 +166,7 @@ impl Session {
         let Some(place) = pending.job.filter(|_| !pending.is_rejected) else {
             return;
         };
-        context.stats.jobs.add(place, &interval);
+        context.stats.jobs.add(place, &interval, pending.pace);
         let lasted_ns = interval.end_ns.saturating_sub(interval.start_ns);
         let more_ns = lasted_ns.saturating_sub(pending.duration_ns);
         self.count_gpu_time(context, pending.op, more_ns);

@@ -133,7 +133,7 @@ impl Session {
         let duration_ns = if pending.is_fence {
             0
         } else {
-            report.duration_ns
+            pending.pace.stretch(report.duration_ns)
         };
         pending.duration_ns = duration_ns;
         let op = pending.op;

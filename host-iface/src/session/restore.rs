@@ -8,6 +8,7 @@ use super::{Context, Session};
 use crate::boards::Boards;
 use crate::checkpoint::{CheckpointError, Reader, Stored};
 use crate::executed::Executed;
+use crate::pace::Pace;
 use crate::printed::Printed;
 use gil_files::checkpoint::{self, Made, Ran, Record};
 use gil_files::recording;
@@ -56,6 +57,7 @@ impl Session {
                 is_reported: true,
                 is_rejected: false,
                 duration_ns: 0,
+                pace: Pace::default(),
                 job: None,
                 queue: awaited.queue,
                 is_fence: false,

@@ -6,6 +6,7 @@ use super::calls::{Call, Calls};
 use super::exchange::{in_len, out_regions};
 use super::place::Places;
 use crate::jobs::Place;
+use crate::pace::Pace;
 use foldhash::{HashMap, HashMapExt};
 use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
 use gil_wire::Op;
@@ -29,8 +30,10 @@ pub(super) struct Pending {
     pub(super) is_reported: bool,
     /// Whether the driver refused it, and no answer said so.
     pub(super) is_rejected: bool,
-    /// What the board says that it takes, once it is reported.
+    /// What it takes alone, once it is reported.
     pub(super) duration_ns: u64,
+    /// How fast its device executes it.
+    pub(super) pace: Pace,
     /// The processor that executes it, if it is a job of a kernel driver.
     pub(super) job: Option<Place>,
     /// The queue it is on.
@@ -132,6 +135,7 @@ impl Schedule {
             is_reported: false,
             is_rejected: false,
             duration_ns: 0,
+            pace: call.submission.pace,
             job: self.job(envelope),
             queue: envelope.queue.map(|queue| queue.id),
             is_fence: order(envelope.order) != Order::Command,

@@ -126,8 +126,16 @@ pub mod kind {
     pub const GPU: u32 = 6;
 }
 
-/// Where the answer to [`kind::GPU`] has what, in its `released`.
+/// What [`kind::GPU`] tells, by its request's length, and where the answer has what, in its
+/// `released`.
 pub mod gpu {
+    /// The GPU's driver stores to a register.
+    pub const STORE: u32 = 4;
+    /// Where the driver's code is.
+    pub const CODE: u32 = 8;
+    /// The rate that the GPU's clock has from now on.
+    pub const CLOCK: u32 = 12;
+
     /// The interrupt lines that are high, a bit each.
     pub const LINES: usize = 0;
     /// The virtual address at which the GPU's driver has the registers; 0: not known.

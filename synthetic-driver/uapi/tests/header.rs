@@ -54,6 +54,9 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("MBOX_CLOSE", kind::CLOSE),
         ("MBOX_ATTEND", kind::ATTEND),
         ("MBOX_GPU", kind::GPU),
+        ("GPU_STORE", gil_uapi::gpu::STORE),
+        ("GPU_CODE", gil_uapi::gpu::CODE),
+        ("GPU_CLOCK", gil_uapi::gpu::CLOCK),
         ("GPU_LINES", gil_uapi::gpu::LINES as u32),
         ("GPU_REGISTERS", gil_uapi::gpu::REGISTERS as u32),
     ];
