@@ -214,21 +214,27 @@ static void gpu_watch(void)
 
 /* ---- the driver ------------------------------------------------------ */
 
+static void gpu_tell_code(u64 code, u64 len)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
+	gpu.mailbox->reply = len;
+	gpu_ring(code, GIL_GPU_CODE);
+	gpu.mailbox->reply = 0;
+	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
+}
+
 /* Its stores are the simulator's to see from here on, and nobody else's. */
-static void gpu_tell_code(const struct device_driver *driver)
+static void gpu_tell_driver(const struct device_driver *driver)
 {
 	const struct module *module = driver->owner;
-	unsigned long flags;
 
 	if (!module) {
 		pr_err("the GPU's driver is no module: its stores are not seen\n");
 		return;
 	}
-	raw_spin_lock_irqsave(&gpu.ring_lock, flags);
-	gpu.mailbox->reply = GPU_CODE_LEN(module);
-	gpu_ring((u64)GPU_CODE(module), GIL_GPU_CODE);
-	gpu.mailbox->reply = 0;
-	raw_spin_unlock_irqrestore(&gpu.ring_lock, flags);
+	gpu_tell_code((u64)GPU_CODE(module), GPU_CODE_LEN(module));
 }
 
 static int gpu_bound(struct notifier_block *block, unsigned long action,
@@ -240,11 +246,14 @@ static int gpu_bound(struct notifier_block *block, unsigned long action,
 		return NOTIFY_DONE;
 	mutex_lock(&gpu.lock);
 	if (action == BUS_NOTIFY_BIND_DRIVER)
-		gpu_tell_code(device->driver);
+		gpu_tell_driver(device->driver);
 	else if (action == BUS_NOTIFY_BOUND_DRIVER)
 		gpu_watch();
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER)
 		gpu_unwatch();
+	else if (action == BUS_NOTIFY_UNBOUND_DRIVER)
+		/* Another module may be there next. */
+		gpu_tell_code(0, 0);
 	mutex_unlock(&gpu.lock);
 	return NOTIFY_DONE;
 }

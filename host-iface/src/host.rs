@@ -223,6 +223,17 @@ impl Host {
         self.code.has(address.0)
     }
 
+    /// The simulator sees from now on what the instruction at this address stores: one of
+    /// that code.
+    pub fn instrument(&self, address: VirtualAddress) {
+        self.code.instrument(address.0);
+    }
+
+    /// An instruction of these is executed.
+    pub fn execute_instrumented(&self, address: VirtualAddress) {
+        self.code.execute(address.0);
+    }
+
     /// This simulator executes faster than it idles: sessions that open from now
     /// on spin while they wait shortly.
     pub fn set_spinning(&self) {
@@ -643,6 +654,7 @@ impl State {
         }
         self.close_sessions();
         let mut report = self.stats.finish(&self.boards);
+        report.instrumented = self.code.report();
         report.guest = self.counts_instructions.then(|| self.prediction.guest());
         self.trace = None;
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();

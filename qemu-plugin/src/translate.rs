@@ -64,12 +64,14 @@ fn look_for_stores(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
     }
     let stores = block.instructions();
     let stores = stores.filter(|one| u32::from_le_bytes(word(one)) & STORE_MASK == STORE);
-    stores.for_each(|one| {
+    for one in stores.filter(|one| bridge.is_gpu_code(one.vaddr())) {
+        let place = one.vaddr();
+        bridge.instrument(place);
         one.register_memory_access_callback(
-            |_, access, address| bridge.stored(&access, address),
+            move |_, access, address| bridge.stored(place, &access, address),
             MemRW::QEMU_PLUGIN_MEM_W,
         );
-    });
+    }
 }
 
 /// Functions that are watched.

@@ -7,6 +7,7 @@
 mod document;
 mod exit;
 mod frames;
+mod instrumented;
 mod jobs;
 #[cfg(feature = "table")]
 mod plot;
@@ -17,6 +18,7 @@ mod table;
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
+pub use instrumented::Instrumented;
 pub use jobs::{Jobs, Processor, Rate};
 #[cfg(feature = "table")]
 pub use plot::PlotError;

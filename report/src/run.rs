@@ -3,7 +3,7 @@
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
 
-use crate::{Frames, Jobs};
+use crate::{Frames, Instrumented, Jobs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,6 +55,10 @@ pub struct Report {
     /// Calls of kernel drivers, and their buffers' memory, if there were any.
     #[serde(default, skip_serializing_if = "Mirrored::is_empty")]
     pub mirrored: Mirrored,
+    /// Instructions at which the simulator sees what a GPU's driver stores, if there are
+    /// any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrumented: Option<Instrumented>,
     /// With instruction counting only.
     pub guest: Option<Guest>,
 }
