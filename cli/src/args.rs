@@ -14,7 +14,7 @@ use gil_benchmarks::{BenchArgs, ContentionArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{Profile, ProfileError};
-use gil_detect::watch::{BYTES, Spec, ioctl};
+use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -366,8 +366,8 @@ impl RunArgs {
         environment::join(all.chain(&self.env))
     }
 
-    /// What is watched: functions, and a driver's ioctls in its own module, or where
-    /// `--driver` has the module that mirrors it.
+    /// What is watched: functions, a driver's ioctls in its own module, or where
+    /// `--driver` has the module that mirrors it, and where jobs start.
     pub fn watched(&self) -> Vec<Spec> {
         let of_driver =
             self.watch_driver
@@ -376,7 +376,16 @@ impl RunArgs {
                     true => vec![ioctl::in_mirror(name, self.watch_bytes)],
                     false => ioctl::in_driver(name, self.watch_bytes).unwrap_or_default(),
                 });
-        self.watch.iter().cloned().chain(of_driver).collect()
+        let all = self.watch.iter().cloned().chain(of_driver);
+        all.chain(self.starts()).collect()
+    }
+
+    /// The functions of the kernel's own driver that start jobs, with `--detect symbol`.
+    fn starts(&self) -> Vec<Spec> {
+        match self.registers() {
+            Some(gpu) if self.detect == Detect::Symbol => job::starts(gpu.driver()),
+            _ => Vec::new(),
+        }
     }
 
     /// Modules of the kernel that the guest needs for what it reaches.

@@ -10,7 +10,7 @@ use gil_guest_image::layers::PackageSet;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::file;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why something cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -98,20 +98,31 @@ fn in_guest(
 ) -> Result<Vec<Spec>, Error> {
     let files = guest.elf_files(object);
     if files.is_empty() {
-        return match guest.has_module(object) {
-            true => Ok(vec![spec.clone()]),
-            false => Err(Error::NoObject(spec.to_string())),
+        let module = guest.module(object);
+        let bytes = module.ok_or_else(|| Error::NoObject(spec.to_string()))?;
+        let types = match gil_detect::btf::in_module(bytes) {
+            Some(_) => Some(write(bytes, taken, at)?),
+            None => None,
         };
+        return Ok(vec![Spec {
+            types,
+            ..spec.clone()
+        }]);
     }
     let mut specs = Vec::new();
     for (number, bytes) in files.into_iter().enumerate() {
-        let path = at.join(format!("{}{}", file::WATCH, taken + number));
-        fs::write(&path, bytes).at(&path)?;
-        let file = Some(path);
+        let file = Some(write(bytes, taken + number, at)?);
         specs.push(Spec {
             file,
             ..spec.clone()
         });
     }
     Ok(specs)
+}
+
+/// Writes a file of the guest's into the run's folder.
+fn write(bytes: &[u8], number: usize, at: &Path) -> Result<PathBuf, CacheError> {
+    let path = at.join(format!("{}{number}", file::WATCH));
+    fs::write(&path, bytes).at(&path)?;
+    Ok(path)
 }

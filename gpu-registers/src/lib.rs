@@ -95,6 +95,14 @@ impl Gpu {
         }
     }
 
+    /// The kernel's driver of it.
+    pub fn driver(self) -> &'static str {
+        match self {
+            Self::MaliT628 => "panfrost",
+            Self::Mali400 => "lima",
+        }
+    }
+
     /// The device tree's `compatible`.
     pub fn compatible(self) -> &'static str {
         match self {

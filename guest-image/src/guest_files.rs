@@ -94,13 +94,14 @@ impl GuestFiles {
         bytes.filter(|bytes| bytes.starts_with(ELF)).collect()
     }
 
-    /// Whether a kernel module of that name is in the guest.
-    pub fn has_module(&self, object: &str) -> bool {
+    /// The kernel module of that name in the guest.
+    pub fn module(&self, object: &str) -> Option<&[u8]> {
         let plain = |name: &str| name.trim_end_matches(".ko").replace('-', "_");
-        self.files.keys().any(|path| {
+        let is_it = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or(path);
             name.ends_with(".ko") && plain(name) == plain(object)
-        })
+        };
+        self.contents(self.files.keys().find(is_it)?)
     }
 
     fn contents(&self, path: &str) -> Option<&[u8]> {
@@ -187,7 +188,7 @@ mod tests {
         for none in ["script", "libx.so", "my-mod.ko"] {
             assert!(guest.elf_files(none).is_empty(), "{none}");
         }
-        assert!(guest.has_module("my_mod") && guest.has_module("my-mod.ko"));
-        assert!(!guest.has_module("libx"));
+        assert!(guest.module("my_mod").is_some() && guest.module("my-mod.ko").is_some());
+        assert!(guest.module("libx").is_none());
     }
 }

@@ -89,7 +89,7 @@ pub const DRIVER: Modules = Modules {
 
 /// What the kernel's driver of a Mali-T628 needs, and itself.
 pub const PANFROST: Modules = Modules {
-    name: "panfrost",
+    name: "panfrost-typed",
     paths: &[
         "drivers/gpu/drm/drm",
         "drivers/gpu/drm/scheduler/gpu-sched",
@@ -101,7 +101,7 @@ pub const PANFROST: Modules = Modules {
 
 /// What the kernel's driver of a Mali-400 needs, and itself.
 pub const LIMA: Modules = Modules {
-    name: "lima",
+    name: "lima-typed",
     paths: &[
         "drivers/gpu/drm/drm",
         "drivers/gpu/drm/scheduler/gpu-sched",
@@ -180,7 +180,8 @@ impl Modules {
     }
 
     /// As they are loaded soonest: not compressed, which Debian's are since
-    /// 13, and without type information, which the kernel would look through.
+    /// 13, and with type information, which the kernel would look through, under a name
+    /// that is not the kernel's: `--watch` reads it.
     fn take(&self, at: &Path, package: &Path) -> Result<(), AptError> {
         let built_in = built_in(at, package)?;
         let paths = self.paths.iter().filter(|path| !built_in.contains(**path));
@@ -197,8 +198,8 @@ impl Modules {
                 command.arg("--decompress").arg(&packed);
                 tool::run(&mut command, "unpacking a module of the kernel", at)?;
             }
-            let mut command = Command::new("aarch64-linux-gnu-strip");
-            command.args(["--strip-debug", "--remove-section=.BTF"]);
+            let mut command = Command::new("aarch64-linux-gnu-objcopy");
+            command.args(["--strip-debug", "--rename-section", ".BTF=.gil.types"]);
             command.arg(at.join(name));
             tool::run(&mut command, "taking a module of the kernel", at)?;
         }

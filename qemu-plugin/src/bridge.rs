@@ -53,6 +53,7 @@ impl Doorbells {
             object: Some("gil".into()),
             function: DOORBELL.into(),
             file: None,
+            types: None,
             driver: None,
             bytes: 0,
         };
@@ -185,8 +186,14 @@ impl Bridge {
         self.host.is_gpu_code(VirtualAddress(address))
     }
 
-    /// The GPU's driver stored a word.
-    pub fn stored(&self, access: &MemoryInfo<'_>, address: u64) {
+    /// What the instruction at this address stores is seen from now on.
+    pub fn instrument(&self, code: u64) {
+        self.host.instrument(VirtualAddress(code));
+    }
+
+    /// The GPU's driver stored a word, by the instruction at the first address.
+    pub fn stored(&self, code: u64, access: &MemoryInfo<'_>, address: u64) {
+        self.host.execute_instrumented(VirtualAddress(code));
         let place = access.hwaddr(address).map(|place| place.hwaddr());
         if let (Some(place), MemValue::U32(value)) = (place, access.value()) {
             self.host.store(VirtualAddress(address), place, value);

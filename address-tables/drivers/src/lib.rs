@@ -16,10 +16,12 @@ mod error;
 mod field;
 pub mod layout;
 mod raw;
+mod start;
 mod table;
 
 pub use error::TableError;
 pub use field::{Count, Counts, Element, Fence, Field, Pointer, Refused, Role, Scalar, Type};
+pub use start::{Member, Place, Start};
 pub use table::{Access, Addresses, Argument, Device, Does, Ioctl, Struct, Table};
 
 /// The drivers that have a table: names, and the tables' texts.

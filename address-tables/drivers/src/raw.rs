@@ -23,6 +23,17 @@ pub struct Raw {
     pub processors: Vec<String>,
     pub structs: BTreeMap<String, Vec<String>>,
     pub ioctls: BTreeMap<String, Ioctl>,
+    #[serde(default)]
+    pub starts: BTreeMap<String, Start>,
+}
+
+/// A function that starts jobs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    pub argument: u8,
+    pub within: Option<String>,
+    pub fields: Vec<String>,
 }
 
 /// A line of its ioctls.

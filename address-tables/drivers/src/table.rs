@@ -3,6 +3,7 @@
 use crate::TableError;
 use crate::field::{Count, Counts, Element, Field, Role, Type};
 use crate::raw::Raw;
+use crate::start::{self, Start};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -132,6 +133,8 @@ pub struct Table {
     /// The processors that execute its jobs, by their numbers; none if it does not say
     /// which executes a job.
     pub processors: Vec<String>,
+    /// The functions of its module that start jobs.
+    pub starts: Vec<Start>,
     structs: BTreeMap<String, Struct>,
     ioctls: BTreeMap<u32, Ioctl>,
 }
@@ -140,6 +143,20 @@ pub struct Table {
 const NUMBERS: u32 = 0x60;
 /// Most processors of a GPU: a device has as many engines for them.
 const PROCESSORS_MAX: usize = 8;
+
+/// A function that starts jobs, checked.
+fn start((function, raw): (String, super::raw::Start)) -> Result<Start, TableError> {
+    let fields = raw.fields.iter().map(|it| start::place(&function, it));
+    Ok(Start {
+        argument: raw.argument,
+        within: raw
+            .within
+            .map(|it| start::member(&function, &it))
+            .transpose()?,
+        fields: fields.collect::<Result<_, _>>()?,
+        function,
+    })
+}
 
 impl Table {
     /// Parses and checks a table.
@@ -165,6 +182,11 @@ impl Table {
             functions: raw.functions,
             addresses: raw.addresses,
             processors: raw.processors,
+            starts: raw
+                .starts
+                .into_iter()
+                .map(start)
+                .collect::<Result<_, _>>()?,
             structs: BTreeMap::new(),
             ioctls: BTreeMap::new(),
         };

@@ -229,8 +229,7 @@ impl<'a> Gem5<'a> {
             return;
         }
         for spec in &self.watch {
-            let file = spec.file.iter().map(|file| format!("@{}", file.display()));
-            command.arg(format!("--watch={spec}{}", file.collect::<String>()));
+            command.arg(format!("--watch={}", spec.with_files()));
         }
         command
             .args(["--watch-limit", &self.args.watch_limit.to_string()])

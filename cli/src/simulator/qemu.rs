@@ -293,8 +293,7 @@ impl Qemu<'_> {
         }
         let mut option = format!(",watch-limit={}", self.args.watch_limit);
         for spec in &self.watch {
-            let file = spec.file.iter().map(|file| format!("@{}", file.display()));
-            option += &format!(",watch={spec}{}", file.collect::<String>());
+            option += &format!(",watch={}", spec.with_files());
         }
         option
     }

@@ -5,6 +5,8 @@
 //! kind, because a structure and a function may have the same. Following types is
 //! bounded, so that cycles end.
 
+use object::read::File;
+use object::{Object, ObjectSection};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -37,11 +39,20 @@ mod kind {
     pub const ENUM64: u8 = 19;
 }
 
-/// Types of a kernel.
+/// The types that the file of a module has: as kernels are built, and as guests of gil have
+/// it (`guest-image/src/kernel.rs`).
+pub fn in_module(elf: &[u8]) -> Option<&[u8]> {
+    let file = File::parse(elf).ok()?;
+    let section = |name| file.section_by_name(name)?.data().ok();
+    [".gil.types", ".BTF"].into_iter().find_map(section)
+}
+
+/// Types of a kernel, or of one of its modules.
 #[derive(Debug)]
 pub struct Btf {
     bytes: Vec<u8>,
-    strings: Range<usize>,
+    /// The tables of names, of which a module's goes on from the kernel's.
+    strings: Vec<Range<usize>>,
     /// Where type 1 and the following stand.
     types: Vec<usize>,
     structures: HashMap<Box<str>, u32>,
@@ -103,6 +114,34 @@ impl Btf {
 
     /// The types at the beginning of these bytes.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut this = Self {
+            bytes: Vec::new(),
+            strings: Vec::new(),
+            types: Vec::new(),
+            structures: HashMap::new(),
+            functions: HashMap::new(),
+        };
+        this.add(bytes)?;
+        let names = this.strings.first()?;
+        (this.bytes.get(names.start) == Some(&0)).then_some(this)
+    }
+
+    /// The types of a module of this kernel, whose numbers go on from the kernel's.
+    /// Structures and functions are found by name if they are the module's own.
+    pub fn with_module(&self, bytes: &[u8]) -> Option<Self> {
+        let mut this = Self {
+            bytes: self.bytes.clone(),
+            strings: self.strings.clone(),
+            types: self.types.clone(),
+            structures: HashMap::new(),
+            functions: HashMap::new(),
+        };
+        this.add(bytes)?;
+        Some(this)
+    }
+
+    /// Adds the types and names at the beginning of these bytes.
+    fn add(&mut self, bytes: &[u8]) -> Option<()> {
         let field = |at| word(bytes, at).map(|word| word as usize);
         let is_btf = bytes.get(..4) == Some(&MAGIC) && field(4) == Some(HEADER);
         is_btf.then_some(())?;
@@ -112,17 +151,12 @@ impl Btf {
             bytes.get(start..end).map(|_| start..end)
         };
         let (types, strings) = (section(8)?, section(16)?);
-        let is_table = bytes.get(strings.start) == Some(&0);
-        is_table.then_some(())?;
-        let mut this = Self {
-            bytes: bytes[..types.end.max(strings.end)].to_vec(),
-            strings,
-            types: Vec::new(),
-            structures: HashMap::new(),
-            functions: HashMap::new(),
-        };
-        this.index(types)?;
-        Some(this)
+        let before = self.bytes.len();
+        let here = |it: Range<usize>| it.start + before..it.end + before;
+        let end = types.end.max(strings.end);
+        self.bytes.extend_from_slice(&bytes[..end]);
+        self.strings.push(here(strings));
+        self.index(here(types))
     }
 
     fn index(&mut self, section: Range<usize>) -> Option<()> {
@@ -137,8 +171,8 @@ impl Btf {
                 _ => None,
             };
             if let Some(table) = table {
-                let name = text(&self.bytes, &self.strings, one.name);
-                table.entry(name.into()).or_insert(id);
+                let name: Box<str> = text(&self.bytes, &self.strings, one.name).into();
+                table.entry(name).or_insert(id);
             }
             at = one.rest.checked_add(following(&one)?)?;
         }
@@ -210,6 +244,24 @@ impl Btf {
                 _ => None,
             }
         })
+    }
+
+    /// A member that is a number, or a list of them: a number's bytes, 8 at most, and how
+    /// many a list has.
+    pub fn numbers(&self, structure: &str, path: &str) -> Option<(u32, Option<u32>)> {
+        let mut id = *self.structures.get(structure)?;
+        for name in path.split('.') {
+            (_, id) = self.member(id, name, DEPTH, &mut { MEMBERS })?;
+        }
+        let (_, mut one) = self.plain(id)?;
+        let mut count = None;
+        if one.kind == kind::ARRAY {
+            count = Some(word(&self.bytes, one.rest + 8)?);
+            (_, one) = self.plain(word(&self.bytes, one.rest)?)?;
+        }
+        let is_number = matches!(one.kind, kind::INT | kind::ENUM | kind::PTR | kind::ENUM64);
+        let size = if one.kind == kind::PTR { 8 } else { one.word };
+        (is_number && (1..=8).contains(&size)).then_some((size, count))
     }
 
     /// The parameters of a function of the kernel.
@@ -284,9 +336,16 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(word.try_into().ok()?))
 }
 
-fn text<'a>(bytes: &'a [u8], strings: &Range<usize>, at: u32) -> &'a str {
-    let table = bytes.get(strings.clone()).unwrap_or_default();
-    let text = table.get(at as usize..).unwrap_or_default();
+fn text<'a>(bytes: &'a [u8], strings: &[Range<usize>], at: u32) -> &'a str {
+    let mut at = at as usize;
+    let in_it = |table: &&Range<usize>| {
+        let is_here = at < table.len();
+        at -= if is_here { 0 } else { table.len() };
+        is_here
+    };
+    let table = strings.iter().find(in_it).cloned().unwrap_or_default();
+    let table = bytes.get(table).unwrap_or_default();
+    let text = table.get(at..).unwrap_or_default();
     let text = &text[..text.len().min(NAME)];
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(0);
     std::str::from_utf8(&text[..end]).unwrap_or_default()

@@ -23,6 +23,7 @@
 
 pub mod arguments;
 pub mod ioctl;
+pub mod job;
 mod mapping;
 mod module;
 mod places;
@@ -34,13 +35,14 @@ pub use mapping::Mapping;
 pub use sighting::{Call, Sighting, When};
 pub use spec::{BYTES, Spec, SpecError};
 
-use super::btf::{Btf, Parameter};
+use super::btf::{self, Btf, Parameter};
 use super::kernel_image::{ImageError, KernelImage};
 use super::marker::is_kernel_address;
 use super::symbol::{self, SymbolError};
 use arguments::{Arguments, Convention};
 use gil_uapi::VirtualAddress;
 use ioctl::Ioctls;
+use job::Job;
 use mapping::Mappings;
 use module::Loader;
 use process::ProcessCode;
@@ -126,6 +128,8 @@ struct Watch {
     parameters: Option<Vec<Parameter>>,
     /// The ioctls that it executes.
     ioctls: Option<Ioctls>,
+    /// The job that it starts.
+    job: Option<Job>,
     /// Calls seen.
     calls: AtomicU64,
     /// Places where the function was found.
@@ -186,7 +190,7 @@ impl Watches {
         image: Option<&KernelImage>,
         types: Option<&Btf>,
     ) -> Result<(), WatchError> {
-        let mut parameters = None;
+        let (mut parameters, mut job) = (None, None);
         let target = match (&spec.object, &spec.file, image) {
             (_, Some(file), _) => Target::Process(open_process(spec, file)?),
             (None, None, Some(image)) => {
@@ -199,6 +203,11 @@ impl Watches {
                 let loader = types.and_then(Loader::new);
                 self.loader = Some(loader.ok_or_else(|| WatchError::NoTypes(spec.to_string()))?);
                 self.place(spec, image, LOADER, Point::Loaded)?;
+                if let Some(types) = module_types(spec, types)? {
+                    parameters = types.parameters(&spec.function);
+                    let module = spec.object.as_deref().map(module::name);
+                    job = module.and_then(|it| Job::of(&it, &spec.function, &types));
+                }
                 Target::Module
             }
             (_, None, None) => return Err(WatchError::NoKernel(spec.to_string())),
@@ -212,6 +221,7 @@ impl Watches {
             target,
             parameters,
             ioctls: Ioctls::of(spec)?,
+            job,
             calls: AtomicU64::new(0),
             places: AtomicU64::new(places),
             is_told: AtomicBool::new(false),
@@ -423,7 +433,10 @@ impl Watch {
     }
 
     fn arguments(&self, guest: &dyn Guest) -> Arguments<'_> {
-        arguments::read(self.parameters(), self.convention(), guest)
+        let mut all = arguments::read(self.parameters(), self.convention(), guest);
+        all.values
+            .extend(self.job.iter().flat_map(|job| job.read(guest)));
+        all
     }
 
     fn convention(&self) -> Convention {
@@ -448,6 +461,19 @@ fn open(spec: &Spec, path: &Path) -> Result<KernelImage, WatchError> {
         let spec = spec.to_string();
         WatchError::Kernel { spec, error }
     })
+}
+
+/// The types of a module, in its file, which go on from the kernel's.
+fn module_types(spec: &Spec, kernels: Option<&Btf>) -> Result<Option<Btf>, WatchError> {
+    let (Some(path), Some(kernels)) = (&spec.types, kernels) else {
+        return Ok(None);
+    };
+    let bytes = symbol::read(path).map_err(|error| WatchError::File {
+        spec: spec.to_string(),
+        file: path.clone(),
+        error,
+    })?;
+    Ok(btf::in_module(&bytes).and_then(|types| kernels.with_module(types)))
 }
 
 fn open_process(spec: &Spec, file: &Path) -> Result<ProcessCode, WatchError> {

@@ -572,8 +572,56 @@ fn structures_that_lie_in_themselves_have_an_end() {
     assert_eq!(types.offset("s0", "a"), None);
 }
 
+/// Types, as a kernel or module has them.
+fn btf(types: &[u32], strings: &[u8]) -> Vec<u8> {
+    let len = 4 * types.len() as u32;
+    let header = [24, 0, len, len, strings.len() as u32];
+    let words = header.into_iter().chain(types.iter().copied());
+    let mut bytes = vec![0x9f, 0xeb, 1, 0];
+    bytes.extend(words.flat_map(u32::to_le_bytes));
+    bytes.extend(strings);
+    bytes
+}
+
+/// A number of a kernel's; a module's list of four of these, and its structure of both.
+fn kernel_and_module() -> (Vec<u8>, Vec<u8>) {
+    let kernel = btf(&[1, 1 << 24, 8, 64], b"\0u64\0");
+    let list = [0, 3 << 24, 0, 1, 1, 4];
+    let job = [5, 4 << 24 | 2, 48, 9, 1, 64, 12, 2, 128];
+    (kernel, btf(&[&list[..], &job].concat(), b"job\0jc\0list\0"))
+}
+
+#[test]
+fn a_modules_types_go_on_from_the_kernels() {
+    let (kernel, module) = kernel_and_module();
+    let kernel = Btf::parse(&kernel).unwrap();
+    let types = kernel.with_module(&module).unwrap();
+    assert_eq!(types.numbers("job", "jc"), Some((8, None)));
+    assert_eq!(types.numbers("job", "list"), Some((8, Some(4))));
+    assert_eq!(types.offset("job", "list"), Some(16));
+    assert_eq!(types.numbers("job", "no"), None);
+    assert_eq!(kernel.offset("job", "jc"), None);
+    // A module's begin with no empty name.
+    assert!(Btf::parse(&module).is_none());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn damaged_types_of_modules_never_panic(hits in proptest::collection::vec((0_usize..400, any::<u8>()), 1..20)) {
+        let (kernel, mut module) = kernel_and_module();
+        let kernel = Btf::parse(&kernel).unwrap();
+        for (at, byte) in hits {
+            let at = at % module.len();
+            module[at] = byte;
+        }
+        if let Some(types) = kernel.with_module(&module) {
+            types.numbers("job", "list");
+            types.offset("job", "jc");
+            types.parameters("job");
+        }
+    }
 
     #[test]
     fn damaged_types_never_panic(hits in proptest::collection::vec((0_usize..400, any::<u8>()), 1..20)) {

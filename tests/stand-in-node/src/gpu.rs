@@ -71,8 +71,10 @@ impl Addresses for Pages<'_> {
 impl Executes for StandIn {
     fn execute(&self, job: &Job, submitted_ns: u64, memory: &mut dyn GpuMemory) -> Started {
         let mut walk = Walk::new(Pages(memory));
-        let executed = work(self.driver, &job.work, &mut walk);
         let processor = processor(job);
+        let first = first(&job.work);
+        tracing::info!("registers start {processor} at {first:#x}");
+        let executed = work(self.driver, &job.work, &mut walk);
         self.device.restart(processor);
         let started = self.device.start(processor, submitted_ns, 0);
         let (found, status) = match executed {
@@ -100,6 +102,18 @@ fn processor(job: &Job) -> &'static str {
             let named = PIXEL_PROCESSORS.get(usize::from(processor));
             named.unwrap_or(&"pp")
         }
+    }
+}
+
+/// The GPU address of what a job reads first.
+fn first(work: &Work) -> u64 {
+    match work {
+        Work::Chain { head, .. } => *head,
+        Work::Geometry { vertex, plbu, .. } => {
+            let range = vertex.as_ref().or(plbu.as_ref());
+            range.map_or(0, |(start, _)| u64::from(*start))
+        }
+        Work::Pixels { frame, .. } => frame.first().copied().unwrap_or_default().into(),
     }
 }
 

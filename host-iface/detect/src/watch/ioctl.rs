@@ -40,6 +40,7 @@ fn spec(driver: &str, object: &str, function: String, bytes: usize) -> Spec {
         object: Some(object.into()),
         function,
         file: None,
+        types: None,
         driver: Some(driver.into()),
         bytes,
     }

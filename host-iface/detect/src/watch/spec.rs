@@ -13,6 +13,8 @@ pub struct Spec {
     pub function: String,
     /// The ELF file of a program or library.
     pub file: Option<PathBuf>,
+    /// The file of a module, with the module's own types.
+    pub types: Option<PathBuf>,
     /// The kernel driver of whose ioctls it is one: its argument is decoded by the
     /// driver's table.
     pub driver: Option<String>,
@@ -22,6 +24,9 @@ pub struct Spec {
 
 /// Usual [`Spec::bytes`].
 pub const BYTES: usize = 16;
+
+/// What stands before the file of a module.
+const TYPES: &str = "types:";
 
 /// Text that names no function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +39,7 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     /// `FUNCTION`, `OBJECT:FUNCTION`, each with `@FILE` behind it where the ELF
-    /// file of the object is known, or with `#DRIVER` if it is an ioctl of that driver;
+    /// file of the object is known (`@types:FILE` of a module), or with `#DRIVER` if it is an ioctl of that driver;
     /// `#DRIVER+BYTES` shows other than the usual bytes.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (name, file) = match text.split_once('@') {
@@ -53,6 +58,8 @@ impl FromStr for Spec {
             Some((object, function)) => (Some(object), function),
             None => (None, name),
         };
+        let types = file.and_then(|file| file.strip_prefix(TYPES));
+        let file = file.filter(|_| types.is_none());
         let is_name = |part: &str| {
             let is_plain = |c: char| !c.is_control() && c != ',';
             !part.is_empty() && part.chars().all(is_plain)
@@ -61,11 +68,13 @@ impl FromStr for Spec {
         let has_words =
             is_word(function) && object.is_none_or(is_word) && driver.is_none_or(is_word);
         // Folders may have spaces in their names.
-        match bytes.filter(|_| has_words && file.is_none_or(is_name)) {
+        let has_files = file.is_none_or(is_name) && types.is_none_or(is_name);
+        match bytes.filter(|_| has_words && has_files) {
             Some(bytes) => Ok(Self {
                 object: object.map(Into::into),
                 function: function.into(),
                 file: file.map(Into::into),
+                types: types.map(Into::into),
                 driver: driver.map(Into::into),
                 bytes,
             }),
@@ -75,6 +84,16 @@ impl FromStr for Spec {
 }
 
 impl Spec {
+    /// As [`Spec::from_str`] takes it, with its files.
+    pub fn with_files(&self) -> String {
+        let file = self.file.iter().map(|it| format!("@{}", it.display()));
+        let types = self
+            .types
+            .iter()
+            .map(|it| format!("@{TYPES}{}", it.display()));
+        self.to_string() + &file.chain(types).collect::<String>()
+    }
+
     /// As lines name it: without folders.
     pub fn label(&self) -> String {
         let object = self.object.as_deref().map(|object| {
