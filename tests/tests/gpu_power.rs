@@ -64,17 +64,43 @@ fn jobs_take(before: &str, times: &str, us: &str) -> Finished {
     run
 }
 
-/// Jobs by the rate at which they began, as the report has them.
+/// A processor's jobs by the rate at which they began: hertz, how many, and their time.
+fn rates_of(processor: &Value) -> Vec<[u64; 3]> {
+    let rates = processor["rates"].as_array().unwrap().iter();
+    let numbers = ["hz", "jobs", "execution_ns"];
+    rates
+        .map(|it| numbers.map(|name| it[name].as_u64().unwrap()))
+        .collect()
+}
+
+fn processors(run: &Finished) -> &Vec<Value> {
+    run.report
+        .pointer("/jobs/processors")
+        .unwrap()
+        .as_array()
+        .unwrap()
+}
+
+/// Jobs of all processors by the rate at which they began.
 fn rates(run: &Finished) -> Vec<(u64, u64)> {
-    let processors = run.report.pointer("/jobs/processors").unwrap();
-    let all = processors.as_array().unwrap().iter();
-    let all = all.flat_map(|it| it["rates"].as_array().unwrap());
-    let number = |it: &Value, name: &str| it[name].as_u64().unwrap();
-    let mut jobs = BTreeMap::new();
-    for rate in all {
-        *jobs.entry(number(rate, "hz")).or_default() += number(rate, "jobs");
+    let mut all = BTreeMap::new();
+    for [hz, jobs, _] in processors(run).iter().flat_map(rates_of) {
+        *all.entry(hz).or_default() += jobs;
     }
-    jobs.into_iter().collect()
+    all.into_iter().collect()
+}
+
+/// Each job of [`TIMES`] took as many cycles as at the board's rate.
+fn all_are_scaled(run: &Finished, board_hz: u64) {
+    for processor in processors(run) {
+        let is_pixels = !["vertex and tiler", "geometry"]
+            .iter()
+            .any(|it| processor["name"] == **it);
+        let cycles = if is_pixels { 90_000 } else { 20_000 } * board_hz;
+        for [hz, jobs, ns] in rates_of(processor) {
+            assert_eq!(ns, jobs * ((cycles + hz / 2) / hz), "{processor:#?}");
+        }
+    }
 }
 
 /// The board's rate is the highest; each other one makes jobs last longer by its share.
@@ -112,7 +138,7 @@ fn jobs_last_as_many_cycles_at_each_rate_that_is_set() {
 /// each run.
 #[test]
 fn the_drivers_governor_is_seen() {
-    for gpu in GPUS {
+    for (gpu, board_hz) in GPUS.into_iter().zip([600_000_000, 440_000_000]) {
         let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
         let file = format!("{}:/root/draw", program.display());
         let script = format!("cd {CLOCK} && echo 0 > min_freq && /root/draw 100");
@@ -126,6 +152,7 @@ fn the_drivers_governor_is_seen() {
         let seen = rates(&first);
         assert!(seen.len() > 1, "{seen:?}");
         assert_eq!(seen, rates(&second));
+        all_are_scaled(&first, board_hz);
         let time = |run: &Finished| run.integer("/simulated/gpu_ns");
         assert_eq!(time(&first), time(&second));
     }
