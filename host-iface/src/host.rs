@@ -229,6 +229,13 @@ impl Host {
         self.code.instrument(address.0);
     }
 
+    /// The driver enters a function that starts jobs, at some of these GPU addresses.
+    pub fn enter_start(&self, addresses: Vec<u64>) {
+        if let Some(gpu) = &mut self.state().gpu {
+            gpu.enter(addresses);
+        }
+    }
+
     /// An instruction of these is executed.
     pub fn execute_instrumented(&self, address: VirtualAddress) {
         self.code.execute(address.0);
@@ -655,6 +662,7 @@ impl State {
         self.close_sessions();
         let mut report = self.stats.finish(&self.boards);
         report.instrumented = self.code.report();
+        report.starts = self.gpu.as_ref().and_then(Registers::starts);
         report.guest = self.counts_instructions.then(|| self.prediction.guest());
         self.trace = None;
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();

@@ -216,6 +216,9 @@ impl Bridge {
         let (Some(watches), Some(registers)) = (&self.watches, self.registers.get()) else {
             return;
         };
+        if let Some(addresses) = watches.job(point.1, registers) {
+            self.host.enter_start(addresses);
+        }
         let executed = self.counter.as_ref().map(|counter| counter.before(rest));
         let seen = watches.reach(point, registers, executed.map(When::Instructions));
         if let Some(seen) = seen {

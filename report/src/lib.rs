@@ -18,7 +18,7 @@ mod table;
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
-pub use instrumented::Instrumented;
+pub use instrumented::{Instrumented, Starts};
 pub use jobs::{Jobs, Processor, Rate};
 #[cfg(feature = "table")]
 pub use plot::PlotError;

@@ -3,7 +3,7 @@
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
 
-use crate::{Frames, Instrumented, Jobs};
+use crate::{Frames, Instrumented, Jobs, Starts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -59,6 +59,10 @@ pub struct Report {
     /// any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrumented: Option<Instrumented>,
+    /// How jobs started that a GPU's driver starts by its registers, if its functions are
+    /// seen as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Starts>,
     /// With instruction counting only.
     pub guest: Option<Guest>,
 }

@@ -86,6 +86,41 @@ fn the_drivers_symbols_show_the_same_jobs_as_its_registers() {
         assert_eq!(seen.len(), processors, "{run:#?}");
         assert!(seen.values().all(|starts| starts.len() >= 12), "{seen:?}");
         assert_eq!(seen, by_registers(&board.log()), "{gpu}");
+        let of = |name: &str| run.integer(&format!("/starts/{name}"));
+        let all = seen.values().map(Vec::len).sum::<usize>() as i128;
+        assert_eq!(
+            (of("jobs"), of("jobs_without"), of("calls_without")),
+            (all, 0, 0)
+        );
+    }
+}
+
+/// Where a GPU is given up, the driver's function is entered for jobs that it does not start
+/// any more: those of its entries that no store to a start register follows.
+#[test]
+fn entries_that_start_no_job_are_told_by_the_start_register() {
+    let board = Board::new("slot1=20000;slot0=never,90000", 300);
+    let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    let program = program.display().to_string();
+    let options = ["--detect", "symbol"];
+    let run = board.run_as(["--gpu", "mali-t628"], &options, &[&program, "6"]);
+    let run = run.ok();
+    let (entered, started) = (by_symbols(&run), by_registers(&board.log()));
+    let more = entered["slot0"].len() - started["slot0"].len();
+    assert!(more > 0, "{entered:#x?}");
+    assert_eq!(entered["slot1"], started["slot1"]);
+    let seen = |name: &str| run.integer(&format!("/starts/{name}"));
+    assert_eq!(
+        (seen("calls_without"), seen("jobs_without")),
+        (more as i128, 0)
+    );
+    for (processor, starts) in started {
+        let mut entries = entered[&processor].iter();
+        let is_entered = |start: &u64| entries.any(|entry| entry == start);
+        assert!(
+            starts.iter().all(is_entered),
+            "{processor}: {starts:#x?} {entered:#x?}"
+        );
     }
 }
 

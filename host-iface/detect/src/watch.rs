@@ -313,6 +313,16 @@ impl Watches {
             .then(|| watch.arguments(guest))
     }
 
+    /// The GPU addresses at which the function's jobs may begin, at whose entry the guest
+    /// is, if it is one that starts jobs.
+    pub fn job(&self, point: Point, guest: &dyn Guest) -> Option<Vec<u64>> {
+        let Point::Watched(number) = point else {
+            return None;
+        };
+        let job = self.watches.get(number)?.job.as_ref()?;
+        Some(job.addresses(guest))
+    }
+
     /// An address that became known by a mapping may be another process's.
     fn is_it(&self, watch: &Watch, address: VirtualAddress, guest: &dyn Guest) -> bool {
         let Target::Process(process) = &watch.target else {

@@ -5,6 +5,7 @@
 mod calls;
 mod clock;
 mod code;
+mod entries;
 mod memory;
 
 pub(crate) use calls::fetched;
@@ -16,6 +17,7 @@ use crate::memory::{GuestMemory, MemoryError};
 use crate::submission::Submission;
 use calls::Calls;
 use clock::Clock;
+use entries::Entries;
 use gil_gpu_registers::{
     Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
     Work,
@@ -90,6 +92,7 @@ pub struct Registers {
     /// The latest time that is known.
     now_ns: u64,
     calls: Calls,
+    entries: Entries,
     running: Vec<Running>,
     /// The windows that the board has, by space and address.
     windows: BTreeMap<(u32, u64), gpu::Window>,
@@ -122,6 +125,7 @@ impl Registers {
             registers: 0,
             now_ns: 0,
             calls: Calls::new(api),
+            entries: Entries::default(),
             running: Vec::new(),
             windows: BTreeMap::new(),
         }
@@ -134,6 +138,16 @@ impl Registers {
     /// [`RateError`] for a rate that the GPU does not have; nothing changes.
     pub fn set_frequency(&mut self, hz: u64) -> Result<(), RateError> {
         self.clock.set(hz)
+    }
+
+    /// The driver enters a function that starts jobs, at some of these GPU addresses.
+    pub fn enter(&mut self, addresses: Vec<u64>) {
+        self.entries.enter(addresses);
+    }
+
+    /// How many jobs started, and by how many such functions; nothing if none was seen.
+    pub fn starts(&self) -> Option<gil_report::Starts> {
+        self.entries.report()
     }
 
     /// The register at a guest physical address.
@@ -272,6 +286,7 @@ impl Registers {
         board: Board<'_>,
     ) -> Result<(), GpuError> {
         let first = first_address(&job.work);
+        self.entries.start(first);
         self.running.push(Running {
             job: job.id,
             at: first,

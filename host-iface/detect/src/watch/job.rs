@@ -62,6 +62,16 @@ impl Job {
         })
     }
 
+    /// The numbers of its first field, as far as they can be read.
+    pub fn addresses(&self, guest: &dyn Guest) -> Vec<u64> {
+        let first = self.read(guest).into_iter().next();
+        match first.and_then(|argument| argument.value) {
+            Some(Value::Word(word)) => vec![word],
+            Some(Value::Words(words)) => words.into_iter().flatten().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The job's fields, as far as they can be read.
     pub fn read(&self, guest: &dyn Guest) -> Vec<Argument<'static>> {
         let register = guest.register(self.argument, Convention::Aarch64);
