@@ -31,6 +31,12 @@ pub fn btf(data: &[u8]) {
         let _ = btf.offset("s0", "a.b.c");
         let _ = btf.parameters("do_init_module");
         let _ = btf.parameters("f");
+        let _ = btf.numbers("s0", "a");
+        // The same as a module's, behind the kernel's.
+        if let Some(module) = btf.with_module(data) {
+            let _ = module.numbers("s0", "a");
+            let _ = module.parameters("f");
+        }
     }
 }
 
