@@ -78,7 +78,7 @@ uint32_t gil_host_abi_version(void);
 
 /*
  * Sets up the host interface. config is "key=value,key=value" with the keys
- * board, monitor, channel-files, channel-input, ram, ram-base, trace, report,
+ * board, monitor, channel-files, channel-input, ram, ram-base, gpu, trace, report,
  * board-timeout, time, contention, checkpoint-log (detect, module and count are for simulators that look at code themselves).
  *
  * On success *out is the handle. On failure *out is NULL, and error holds one
@@ -130,6 +130,28 @@ typedef struct gil_host_answer {
  * example by raising an interrupt at the deadline. */
 gil_host_result gil_host_ring(gil_host *host, uint64_t gpa, uint64_t instructions,
 			      gil_host_answer *answer);
+
+/*
+ * A GPU that the guest's own kernel drives by its registers, with gpu=NAME in the
+ * configuration (mali-t628, mali-400): a device of the simulator's hands over each load and
+ * store of four bytes at an offset of its registers, at now_ns of guest time.
+ * Simulated time must stand still meanwhile; jobs that a store starts are executed on the
+ * board. Where no register is, loads give 0 and stores do nothing. Set it to all zero, then
+ * size.
+ */
+typedef struct gil_host_gpu {
+	uint64_t size;         /* sizeof(gil_host_gpu) */
+	uint32_t value;        /* what a load returns */
+	uint32_t lines;        /* interrupts that are high, a bit each, in the device tree's order */
+	uint64_t attention_ns; /* a job ends then: gil_host_gpu_tick(); 0: none does */
+} gil_host_gpu;
+
+/* GIL_HOST_BAD_ARGUMENT without gpu=NAME. */
+gil_host_result gil_host_gpu_load(gil_host *host, uint32_t offset, uint64_t now_ns,
+				  gil_host_gpu *out);
+gil_host_result gil_host_gpu_store(gil_host *host, uint32_t offset, uint32_t value,
+				   uint64_t now_ns, gil_host_gpu *out);
+gil_host_result gil_host_gpu_tick(gil_host *host, uint64_t now_ns, gil_host_gpu *out);
 
 /* The guest's CPU idles, having executed so many instructions. */
 gil_host_result gil_host_idle(gil_host *host, uint64_t instructions);

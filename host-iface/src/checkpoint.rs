@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// calls.
 pub(crate) const CALLS_MAX: usize = 536_870_912;
 
+/// Most bytes of a GPU's registers and jobs; a Mali's take some tens of thousands.
+const GPU_MAX: u64 = 1 << 20;
+
 /// Why sessions cannot be kept, or made again.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -78,6 +81,9 @@ pub enum CheckpointError {
         /// The checkpoint's.
         saved: String,
     },
+    /// The GPU whose registers are gil's.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::SavedError),
     /// The connection to the board.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -233,6 +239,7 @@ impl Reader {
             Record::Session(_) => ("a program's text", printed::KEPT_MAX as u64),
             Record::Call(_) => ("a call", CALLS_MAX as u64),
             Record::Contents(_) => ("an object", frame::MAX_PAYLOAD),
+            Record::Gpu(_) => ("a GPU", GPU_MAX),
             Record::Begin(_) | Record::Past(_) | Record::Ran(_) | Record::End(_) => return Ok(()),
         };
         if len <= most {

@@ -54,7 +54,7 @@ pub struct Config {
     pub ram_mapped: Option<PathBuf>,
     /// `ram-base=ADDRESS`: guest physical address of the file's first byte.
     pub ram_base: GuestAddress,
-    /// The GPU whose registers are in RAM.
+    /// The GPU whose registers are gil's.
     pub gpu: Option<GpuPlace>,
     /// `detect=marker|symbol`.
     pub detect: Detect,
@@ -363,17 +363,15 @@ fn address(key: &'static str, value: &str) -> Result<GuestAddress, ConfigError> 
     parsed.map_err(|_| wrong(key, value, "an address such as 0x40000000"))
 }
 
-/// A GPU and where its registers are: `mali-t628@0x7fff0000`.
+/// A GPU, and where its registers are if they are RAM: `mali-t628@0x7fff0000`.
 fn gpu(value: &str) -> Result<GpuPlace, ConfigError> {
-    let wanted = "a GPU and its registers' address, such as mali-t628@0x7fff0000";
-    let (name, at) = value
-        .split_once('@')
-        .ok_or_else(|| wrong("gpu", value, wanted))?;
+    let (name, at) = match value.split_once('@') {
+        Some((name, at)) => (name, Some(address("gpu", at)?)),
+        None => (value, None),
+    };
+    let wanted = "a GPU such as mali-t628, or mali-t628@0x7fff0000 with its registers' address";
     let gpu = Gpu::named(name).ok_or_else(|| wrong("gpu", value, wanted))?;
-    Ok(GpuPlace {
-        gpu,
-        at: address("gpu", at)?,
-    })
+    Ok(GpuPlace { gpu, at })
 }
 
 fn number(key: &'static str, value: &str) -> Result<u64, ConfigError> {
@@ -445,7 +443,7 @@ mod tests {
             ram_base: GuestAddress(0x8000_0000),
             gpu: Some(GpuPlace {
                 gpu: Gpu::Mali400,
-                at: GuestAddress(0x9000),
+                at: Some(GuestAddress(0x9000)),
             }),
             detect: Detect::Symbol,
             module: Some("/gil.ko".into()),
@@ -466,6 +464,11 @@ mod tests {
         };
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Config::default()));
+        let device = GpuPlace {
+            gpu: Gpu::MaliT628,
+            at: None,
+        };
+        assert_eq!("gpu=mali-t628".parse::<Config>().unwrap().gpu, Some(device));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod checkpoint;
 mod counters;
+mod gpu;
 mod watch;
 
 use crate::config::Config;

@@ -218,6 +218,12 @@ impl Host {
         self.state().store(place, address, value);
     }
 
+    /// The GPU's driver loads or stores in a device of the simulator's, or its time has come, at
+    /// `now_ns` of guest time; none: there is no GPU, or guest RAM is not known.
+    pub fn gpu(&self, now_ns: u64, access: gpu::Access) -> Option<gpu::Pins> {
+        self.state().gpu_device(now_ns, access)
+    }
+
     /// Whether this is the code of the driver of a GPU whose registers are the guest's RAM.
     pub fn is_gpu_code(&self, address: VirtualAddress) -> bool {
         self.code.has(address.0)
@@ -480,6 +486,24 @@ impl State {
             self.gpu = Some(gpu);
         }
         self.stats.leave(waited, None);
+    }
+
+    /// What a simulator's device for the GPU is asked.
+    fn gpu_device(&mut self, now_ns: u64, access: gpu::Access) -> Option<gpu::Pins> {
+        let mut gpu = self.gpu.take()?;
+        let Some(memory) = self.memory.take() else {
+            self.gpu = Some(gpu);
+            return None;
+        };
+        self.stats.enter();
+        let mut waited = Duration::ZERO;
+        let mut board = |it: &Submission| self.submit_of_gpu(&*memory, it, &mut waited);
+        let (pins, done) = gpu.access(&*memory, now_ns, access, &mut board);
+        self.of_gpu(done);
+        self.memory = Some(memory);
+        self.gpu = Some(gpu);
+        self.stats.leave(waited, None);
+        Some(pins)
     }
 
     /// A store of the GPU's driver that the guest's module has seen, or the time.

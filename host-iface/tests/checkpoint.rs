@@ -8,8 +8,7 @@ use gil_files::container::{self, Compression, HEADER_LEN, PREFIX_LEN, Prefix, re
 use gil_files::recording::{self, Record};
 use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;
-use gil_host::memory::Mapped;
-use gil_host::{Config, Host};
+use gil_host::Config;
 use gil_uapi::Status;
 use gil_wire::Op;
 use gil_wire::api;
@@ -20,11 +19,9 @@ use gil_wire::envelope::{Class, Envelope, MORE_NOTICES};
 use gil_wire::generated::opencl as cl;
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use support::Log;
+use std::path::PathBuf;
 use support::board::{Act, Call, FakeBoard, Got, Later};
-use support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call, config, enqueue};
+use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue, restore};
 
 /// How an operation ends that the driver refuses.
 const REFUSED: Ending = Ending::Failed(-54);
@@ -190,18 +187,6 @@ fn settle(guest: &mut Guest) {
 fn save(guest: &Guest) -> Result<PathBuf, CheckpointError> {
     let path = guest.folder.path().join("state");
     guest.host.checkpoint(&path, guest.now_ns).map(|()| path)
-}
-
-/// The same guest in another simulator.
-fn restore(guest: &mut Guest, config: &Config, path: &Path) -> Result<(), CheckpointError> {
-    let log = Log::default();
-    let host = Host::new(config, "test", Box::new(log.clone())).unwrap();
-    let memory = Mapped::open(&guest.ram_path(), RAM_BASE, vec![]).unwrap();
-    host.set_memory(Box::new(memory));
-    guest.host.finish();
-    let restored = host.restore(path);
-    (guest.driver.host, guest.log) = (Arc::new(host), log);
-    restored
 }
 
 /// What reached a board, but for the beginning and the end.

@@ -6,14 +6,14 @@ mod support;
 use gil_gpu_registers::Gpu;
 use gil_host::Config;
 use gil_host::config::Time;
-use gil_host::gpu::GpuPlace;
+use gil_host::gpu::{Access, GpuPlace, Pins};
 use gil_uapi::{GuestAddress, Mailbox, Status, VirtualAddress, gpu, kind};
 use gil_wire::driver::Fetched;
 use gil_wire::generated::panfrost::API;
 use gil_wire::gpu::{FETCH, JOB, Job, MEMORY, PAGE, Window, Work};
 use gil_wire::{api, differences};
 use support::board::{Act, Call, FakeBoard, Got};
-use support::guest::{DATA, Guest, RAM_BASE, RAM_SIZE, Seen, config};
+use support::guest::{DATA, Guest, RAM_BASE, RAM_SIZE, Seen, config, restore};
 use zerocopy::IntoBytes;
 
 const OK: u32 = Status::Ok as u32;
@@ -39,7 +39,7 @@ const AS0_TRANSTAB: u32 = 0x2400;
 const AS0_COMMAND: u32 = 0x2418;
 
 fn host_config(board: &FakeBoard) -> Config {
-    let at = GuestAddress(AT);
+    let at = Some(GuestAddress(AT));
     let gpu = Gpu::MaliT628;
     Config {
         gpu: Some(GpuPlace { gpu, at }),
@@ -79,6 +79,20 @@ fn register(guest: &Guest, offset: u32) -> u32 {
 
 /// Tables of four levels, of which the last maps one page.
 fn map_one(guest: &Guest) {
+    write_tables(guest);
+    for (offset, value) in TRANSLATE {
+        store(guest, offset, value);
+    }
+}
+
+/// What makes the first address space translate by them.
+const TRANSLATE: [(u32, u32); 3] = [
+    (AS0_TRANSTAB, (TABLES | 7) as u32),
+    (AS0_TRANSTAB + 4, (TABLES >> 32) as u32),
+    (AS0_COMMAND, 1),
+];
+
+fn write_tables(guest: &Guest) {
     for level in 0..4 {
         let index = HEAD >> (39 - 9 * level) & 511;
         let entry = match level {
@@ -87,17 +101,22 @@ fn map_one(guest: &Guest) {
         };
         guest.write(TABLES + level * PAGE + index * 8, &entry.to_le_bytes());
     }
-    store(guest, AS0_TRANSTAB, (TABLES | 7) as u32);
-    store(guest, AS0_TRANSTAB + 4, (TABLES >> 32) as u32);
-    store(guest, AS0_COMMAND, 1);
 }
 
 /// What the driver stores before it starts a job.
 fn prepare(guest: &Guest, head: u64) {
-    store(guest, JOB_INT_MASK, !0);
-    store(guest, HEAD_NEXT, head as u32);
-    store(guest, HEAD_NEXT + 4, (head >> 32) as u32);
-    store(guest, CONFIG_NEXT, 0);
+    for (offset, value) in before(head) {
+        store(guest, offset, value);
+    }
+}
+
+fn before(head: u64) -> [(u32, u32); 4] {
+    [
+        (JOB_INT_MASK, !0),
+        (HEAD_NEXT, head as u32),
+        (HEAD_NEXT + 4, (head >> 32) as u32),
+        (CONFIG_NEXT, 0),
+    ]
 }
 
 const START: u64 = 1 << 32 | COMMAND_NEXT as u64;
@@ -223,6 +242,78 @@ fn a_rate_that_the_gpu_does_not_have_is_refused_and_changes_nothing() {
         );
     }
     assert_eq!(lasts(&guest), 6_250);
+
+/// A guest whose simulator has a device for the GPU.
+fn device(board: &FakeBoard) -> Guest {
+    Guest::with(device_config(board), true)
+}
+
+fn device_config(board: &FakeBoard) -> Config {
+    let gpu = Gpu::MaliT628;
+    Config {
+        gpu: Some(GpuPlace { gpu, at: None }),
+        checkpoint_log: true,
+        ..host_config(board)
+    }
+}
+
+/// What its device shows.
+fn access(guest: &Guest, now_ns: u64, access: Access) -> Pins {
+    guest.host.gpu(now_ns, access).unwrap()
+}
+
+#[test]
+fn a_device_of_the_simulators_has_the_same_and_its_jobs_go_on_from_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let first = board(executed);
+    let guest = device(&first);
+    write_tables(&guest);
+    guest.write(MAPPED, &[1; PAGE as usize]);
+    for (offset, value) in TRANSLATE.into_iter().chain(before(HEAD)) {
+        access(&guest, 500_000, Access::Store(offset, value));
+    }
+    let started = access(&guest, 1_000_000, Access::Store(COMMAND_NEXT, 1));
+    assert_eq!((started.lines, started.attention_ns), (0, 1_005_000));
+    assert_eq!(guest.read(MAPPED, 65)[63..], [1, 7]);
+    assert_eq!(
+        guest.read(AT, 0x4000),
+        [0; 0x4000],
+        "no copy of the registers is in RAM"
+    );
+    guest.host.checkpoint(&state, 1_000_000).unwrap();
+    let second = board(executed);
+    let mut other = device(&first);
+    write_tables(&other);
+    other.write(MAPPED, &[1; PAGE as usize]);
+    restore(&mut other, &device_config(&second), &state).unwrap();
+    for guest in [&guest, &other] {
+        let early = access(guest, 1_004_999, Access::Load(JOB_INT_RAWSTAT));
+        assert_eq!((early.value, early.lines), (0, 0));
+        let ended = access(guest, 1_005_000, Access::Tick);
+        assert_eq!((ended.lines, ended.attention_ns), (1, 0));
+        assert_eq!(
+            access(guest, 1_005_000, Access::Load(JOB_INT_RAWSTAT)).value,
+            2
+        );
+        access(guest, 1_006_000, Access::Store(JOB_INT_CLEAR, 2));
+        for (offset, value) in before(HEAD) {
+            access(guest, 1_006_000, Access::Store(offset, value));
+        }
+        let next = access(guest, 2_000_000, Access::Store(COMMAND_NEXT, 1));
+        assert_eq!(next.attention_ns, 2_005_000);
+    }
+    // Another board knows nothing of the memory yet.
+    let calls = second.calls();
+    assert_eq!(calls[0].payload, [1; PAGE as usize]);
+    let mut bare = Guest::with(config(None), true);
+    let refused = restore(&mut bare, &config(None), &state);
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("--gpu mali-t628, and this run has none"),
+        "{refused}"
+    );
+    assert_eq!(bare.host.gpu(0, Access::Tick), None);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! | 5 | [`PastEvent`], an operation that ended, as the board knows it | none |
 //! | 6 | [`Ran`], the same, as the timeline knows it | none |
 //! | 7 | [`End`], the last one: a file without it is incomplete | none |
+//! | 8 | [`Gpu`], one whose registers are gil's | its state |
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::Op;
@@ -61,8 +62,19 @@ pub enum Record<'a> {
     Past(PastEvent),
     /// The same, as the timeline knows it.
     Ran(Ran),
+    /// A GPU whose registers are gil's.
+    Gpu(Gpu),
     /// The last one.
     End(End),
+}
+
+/// A GPU that the guest's kernel drives by its registers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Its name on the command line.
+    pub gpu: String,
+    /// Bytes of its state.
+    pub len: u64,
 }
 
 /// The first record.
@@ -160,6 +172,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Past(_) => 5,
             Self::Ran(_) => 6,
             Self::End(_) => 7,
+            Self::Gpu(_) => 8,
         }
     }
 
@@ -172,6 +185,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Past(event) => postcard::to_stdvec(event),
             Self::Ran(ran) => postcard::to_stdvec(ran),
             Self::End(end) => postcard::to_stdvec(end),
+            Self::Gpu(gpu) => postcard::to_stdvec(gpu),
         }
     }
 
@@ -184,6 +198,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             5 => head_as(head, Self::Past),
             6 => head_as(head, Self::Ran),
             7 => head_as(head, Self::End),
+            8 => head_as(head, Self::Gpu),
             _ => None,
         }
     }
@@ -193,6 +208,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Session(session) => Some(session.printed),
             Self::Call(call) => call.payload_len(),
             Self::Contents(contents) => Some(contents.len),
+            Self::Gpu(gpu) => Some(gpu.len),
             Self::Begin(_) | Self::Past(_) | Self::Ran(_) | Self::End(_) => Some(0),
         }
     }

@@ -206,6 +206,42 @@ static void checkpoints(struct sim *sim, const char *config, const gil_host_setu
 	CHECK(gil_host_restore(NULL, state, NULL, 0) == GIL_HOST_BAD_ARGUMENT);
 }
 
+/* A GPU is a device of the simulator's: it says what it is, and resets. */
+static void registers(const char *config, const gil_host_setup *setup, const char *ram)
+{
+	gil_host_gpu gpu = { .size = sizeof(gpu) };
+	char with_gpu[600], state[300], error[200] = "";
+	gil_host *host, *bare;
+
+	snprintf(with_gpu, sizeof(with_gpu), "%s,gpu=mali-t628", config);
+	snprintf(state, sizeof(state), "%s.gpu", ram);
+	CHECK(gil_host_new(config, setup, &bare, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_load(bare, 0, 0, &gpu) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_new(with_gpu, setup, &host, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_load(host, 0, 1000, &gpu) == GIL_HOST_OK);
+	CHECK(gpu.value >> 16 == 0x620 && gpu.lines == 0 && gpu.attention_ns == 0);
+	/* GPU_INT_MASK, GPU_COMMAND: a reset that ends is told on the third line. */
+	CHECK(gil_host_gpu_store(host, 0x28, 0x100, 2000, &gpu) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_store(host, 0x30, 1, 3000, &gpu) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_load(host, 0x20, 4000, &gpu) == GIL_HOST_OK);
+	CHECK(gpu.value & 0x100);
+	CHECK(gil_host_gpu_store(host, 0x28, 0x100, 5000, &gpu) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_tick(host, 6000, &gpu) == GIL_HOST_OK && gpu.lines == 4);
+	CHECK(gil_host_checkpoint(host, state, 6000, NULL, 0) == GIL_HOST_OK);
+	gil_host_free(host);
+	CHECK(gil_host_restore(bare, state, error, sizeof(error)) == GIL_HOST_NO_CHECKPOINT);
+	CHECK(strstr(error, "mali-t628") != NULL);
+	gil_host_free(bare);
+	CHECK(gil_host_new(with_gpu, setup, &host, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_restore(host, state, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_gpu_tick(host, 6000, &gpu) == GIL_HOST_OK && gpu.lines == 4);
+	gpu.size = 3;
+	CHECK(gil_host_gpu_tick(host, 6000, &gpu) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_gpu_tick(host, 6000, NULL) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_gpu_tick(NULL, 6000, &gpu) == GIL_HOST_BAD_ARGUMENT);
+	gil_host_free(host);
+}
+
 int main(int argc, char **argv)
 {
 	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
@@ -250,5 +286,6 @@ int main(int argc, char **argv)
 	free(json);
 	gil_host_free(sim.host);
 	own_program(config, &setup);
+	registers(config, &setup, argv[1]);
 	return 0;
 }

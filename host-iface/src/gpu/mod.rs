@@ -1,16 +1,21 @@
 //! A GPU that the guest's own kernel drives by its registers. Simulators hand the driver's
-//! stores in; what its loads must return afterwards is in the registers' memory. Jobs that
+//! stores in; what its loads must return afterwards is in the registers' memory, or the
+//! simulator has a device and asks ([`Registers::access`]). Jobs that
 //! it starts are the board's to execute, and end in simulated time as any operation.
 
 mod calls;
 mod clock;
 mod code;
+mod device;
 mod entries;
 mod memory;
+mod saved;
 
 pub(crate) use calls::fetched;
 pub use clock::RateError;
 pub(crate) use code::Code;
+pub use device::{Access, Pins};
+pub use saved::SavedError;
 
 use crate::mailbox::Answer;
 use crate::memory::{GuestMemory, MemoryError};
@@ -19,7 +24,7 @@ use calls::Calls;
 use clock::Clock;
 use entries::Entries;
 use gil_gpu_registers::{
-    Access, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
+    Access as To, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
     Work,
 };
 use gil_uapi::{GuestAddress, Status, VirtualAddress};
@@ -28,6 +33,7 @@ use gil_wire::envelope;
 use gil_wire::generated::{lima, panfrost};
 use gil_wire::gpu;
 use memory::{Part, SpaceError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The session of its jobs: a number that no driver in the guest gives.
@@ -36,13 +42,14 @@ pub const SESSION: u64 = u64::MAX;
 /// the job's go.
 const WINDOWS_MOST: usize = 1 << 14;
 
-/// Which GPU, and where its registers are in the guest's RAM.
+/// Which GPU, and where its registers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuPlace {
     /// The GPU.
     pub gpu: Gpu,
-    /// The first register.
-    pub at: GuestAddress,
+    /// The first register, where they are the guest's RAM; none: the simulator has a device
+    /// for them.
+    pub at: Option<GuestAddress>,
 }
 
 /// Why a store or a job is not done.
@@ -71,7 +78,7 @@ pub enum GpuError {
 pub type Board<'a> = &'a mut dyn FnMut(&Submission) -> Answer;
 
 /// A job that has begun.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Running {
     job: JobId,
     /// Where it begins.
@@ -152,7 +159,7 @@ impl Registers {
 
     /// The register at a guest physical address.
     pub fn offset(&self, address: u64) -> Option<u32> {
-        let offset = address.checked_sub(self.place.at.0)?;
+        let offset = address.checked_sub(self.place.at?.0)?;
         let offset = u32::try_from(offset).ok()?;
         (offset < self.place.gpu.window()).then_some(offset)
     }
@@ -190,11 +197,15 @@ impl Registers {
         store: Option<(u32, u32)>,
         board: Board<'_>,
     ) -> Result<(), GpuError> {
-        self.now_ns = self.now_ns.max(now_ns);
+        // Its clock may begin again, while nothing is timed.
+        let is_idle = self.running.is_empty();
+        self.now_ns = if is_idle { now_ns } else { self.now_ns.max(now_ns) };
         self.end_due();
         if let Some((offset, value)) = store.filter(|it| it.0 < self.place.gpu.window()) {
-            let at = GuestAddress(self.place.at.0 + u64::from(offset));
-            memory.write(at, &value.to_le_bytes())?;
+            if let Some(at) = self.place.at {
+                let at = GuestAddress(at.0 + u64::from(offset));
+                memory.write(at, &value.to_le_bytes())?;
+            }
             return self.store(memory, (offset, value), board);
         }
         self.follow(memory, board)
@@ -205,24 +216,32 @@ impl Registers {
         let mut released = vec![0; 2];
         released[gil_uapi::gpu::LINES] = self.model.interrupts().into();
         released[gil_uapi::gpu::REGISTERS] = self.registers;
-        let ends = self.running.iter().filter_map(|it| it.end);
-        let next_ns = ends.map(|(end_ns, _)| end_ns).min();
         Answer {
             released,
-            attention_ns: next_ns.map_or(0, |at_ns| at_ns.max(self.now_ns + 1)),
+            attention_ns: self.next_ns(),
             ..Answer::status(Status::Ok)
         }
     }
 
-    /// Brings the registers' memory up to date.
+    /// When the next job ends; 0: none does.
+    fn next_ns(&self) -> u64 {
+        let ends = self.running.iter().filter_map(|it| it.end);
+        let next_ns = ends.map(|(end_ns, _)| end_ns).min();
+        next_ns.map_or(0, |at_ns| at_ns.max(self.now_ns + 1))
+    }
+
+    /// Brings the registers' memory up to date, where they have one.
     ///
     /// # Errors
     /// [`MemoryError`] if it is no RAM.
     pub fn publish(&mut self, memory: &dyn GuestMemory) -> Result<(), MemoryError> {
         self.changes.clear();
         self.model.take_changes(&mut self.changes);
+        let Some(first) = self.place.at else {
+            return Ok(());
+        };
         for change in &self.changes {
-            let at = GuestAddress(self.place.at.0 + u64::from(change.offset));
+            let at = GuestAddress(first.0 + u64::from(change.offset));
             memory.write(at, &change.value.to_le_bytes())?;
         }
         Ok(())
@@ -293,7 +312,7 @@ impl Registers {
             end: None,
         });
         let ram = Ram(memory);
-        if let Err(fault) = job.tables.translate(first, Access::Read, &ram) {
+        if let Err(fault) = job.tables.translate(first, To::Read, &ram) {
             let why = Pause::Fault(fault);
             let _ = self.model.pause(job.id, why, &mut self.effects);
             return Ok(());

@@ -1,10 +1,11 @@
 //! All sessions in a checkpoint, and back.
 
 use super::State;
-use crate::checkpoint::{CheckpointError, Reader, Writer};
+use crate::checkpoint::{CheckpointError, Reader, Stored, Writer};
+use crate::gpu::{self, SavedError};
 use crate::memory::GuestMemory;
 use crate::session::{Context, Session, Took};
-use gil_files::checkpoint::{Begin, Record};
+use gil_files::checkpoint::{self, Begin, Record};
 use gil_wire::identity::DeviceInfo;
 use std::path::Path;
 
@@ -71,15 +72,39 @@ impl State {
         writer: &mut Writer,
         now_ns: u64,
     ) -> Result<(), CheckpointError> {
-        let sessions = self.sessions.values();
-        let quiet = sessions.map(|session| session.check_quiet(now_ns));
+        let programs = |it: &(&u64, &Session)| *it.0 != gpu::SESSION;
+        let sessions = self.sessions.iter().filter(programs);
+        let quiet = sessions.map(|(_, session)| session.check_quiet(now_ns));
         quiet.collect::<Result<(), _>>()?;
         let mut sessions = self.sessions.values_mut();
         let devices = sessions.find_map(Session::devices).transpose()?;
         let devices = devices.unwrap_or_default();
         writer.write(&Record::Begin(Begin { devices }), &[])?;
-        let saved = self.each_session(memory, |number, session, _| session.save(number, writer));
+        if let Some(gpu) = &self.gpu {
+            let state = gpu.save()?;
+            let (gpu, len) = (gpu.gpu().name().into(), state.len() as u64);
+            writer.write(&Record::Gpu(checkpoint::Gpu { gpu, len }), &[&state])?;
+        }
+        let saved = self.each_session(memory, |number, session, _| match number {
+            gpu::SESSION => Ok(()),
+            _ => session.save(number, writer),
+        });
         saved.into_iter().collect()
+    }
+
+    fn restore_gpu(
+        &mut self,
+        saved: &checkpoint::Gpu,
+        reader: &Reader,
+        stored: &Stored,
+    ) -> Result<(), CheckpointError> {
+        let found = self.gpu.as_mut().filter(|it| it.gpu().name() == saved.gpu);
+        let Some(gpu) = found else {
+            let saved = saved.gpu.clone();
+            let found = self.gpu.as_ref().map(|it| it.gpu());
+            return Err(SavedError::Other { saved, found }.into());
+        };
+        Ok(gpu.restore(&reader.bytes(stored)?)?)
     }
 
     pub(super) fn restore(&mut self, path: &Path) -> Result<(), CheckpointError> {
@@ -107,6 +132,10 @@ impl State {
         let mut open: Option<(u64, Session)> = None;
         while let Some(stored) = reader.next()? {
             let record = stored.record().map_err(|error| reader.damaged(error))?;
+            if let Record::Gpu(saved) = &record {
+                self.restore_gpu(saved, &reader, &stored)?;
+                continue;
+            }
             let Record::Session(saved) = record else {
                 let Some((_, session)) = &mut open else {
                     return Err(reader.not_whole());
@@ -115,7 +144,8 @@ impl State {
                 continue;
             };
             self.sessions.extend(open.take());
-            if self.sessions.contains_key(&saved.number)
+            if saved.number == gpu::SESSION
+                || self.sessions.contains_key(&saved.number)
                 || self.sessions.len() >= super::MAX_SESSIONS
             {
                 return Err(reader.not_whole());

@@ -2,6 +2,7 @@
 
 use super::Log;
 use super::board::FakeBoard;
+use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;
 use gil_host::memory::{Callbacks, GuestMemory, Mapped};
 use gil_host::stand_in::{self, Region};
@@ -11,6 +12,7 @@ use gil_wire::Op;
 use gil_wire::envelope::{self, Class, Engine, Envelope, Queue};
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 pub use gil_host::stand_in::{Driver, RAM_BASE, Seen};
@@ -159,4 +161,16 @@ pub fn enqueue(event: u64, entry: u64) -> Envelope<'static> {
         signals: Some(event),
         ..call(Class::Enqueue, entry)
     }
+}
+
+/// The same guest in another simulator.
+pub fn restore(guest: &mut Guest, config: &Config, path: &Path) -> Result<(), CheckpointError> {
+    let log = Log::default();
+    let host = Host::new(config, "test", Box::new(log.clone())).unwrap();
+    let memory = Mapped::open(&guest.ram_path(), RAM_BASE, vec![]).unwrap();
+    host.set_memory(Box::new(memory));
+    guest.host.finish();
+    let restored = host.restore(path);
+    (guest.driver.host, guest.log) = (Arc::new(host), log);
+    restored
 }

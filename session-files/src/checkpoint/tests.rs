@@ -86,7 +86,14 @@ fn records() -> Vec<(Record<'static>, &'static [u8])> {
         ),
         (Record::Past(past), b""),
         (Record::Ran(ran), b""),
-        (Record::End(End { records: 6 }), b""),
+        (
+            Record::Gpu(Gpu {
+                gpu: "mali-t628".into(),
+                len: 5,
+            }),
+            b"words",
+        ),
+        (Record::End(End { records: 7 }), b""),
     ]
 }
 
