@@ -18,7 +18,7 @@ use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
-use gil_guest_image::gpu::{Gpu, Model};
+use gil_guest_image::gpu::{Gpu, Model, Place};
 use gil_guest_image::guest::Wanted;
 use gil_guest_image::image::Live;
 use gil_guest_image::module::Detect;
@@ -331,7 +331,12 @@ impl RunArgs {
     /// The GPU that Mesa draws on; none: gil's libraries draw.
     fn gpu(&self) -> Option<Gpu> {
         let of_board = self.driver.clone().map(Gpu::Board);
-        let own = self.registers().map(Gpu::Registers);
+        let place = match self.sim {
+            Some(Sim::Gem5) => Place::Device,
+            Some(Sim::Qemu) | None => Place::Ram,
+        };
+        let own = self.registers();
+        let own = own.map(|model| Gpu::Registers { model, place });
         of_board
             .or(own)
             .or(self.qemu_gpu.then_some(Gpu::Simulators))
@@ -476,6 +481,10 @@ pub struct ImageArgs {
     /// has a render node of this driver, or programs find no GPU.
     #[arg(long, value_name = "NAME", value_parser = driver)]
     pub driver: Option<String>,
+    /// Draw by Debian's Mesa and the kernel's own driver of this GPU, which gem5 has with
+    /// `gil_fs.py --gpu`: panfrost's Mali-T628, or lima's Mali-400.
+    #[arg(long, value_name = "GPU", value_parser = gpus(), conflicts_with = "driver")]
+    pub gpu: Option<String>,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,
@@ -512,13 +521,16 @@ impl ImageArgs {
 
     /// The GPU that Mesa draws on; none: gil's libraries draw.
     fn gpu(&self) -> Option<Gpu> {
-        self.driver.clone().map(Gpu::Board)
+        let own = Model::named(self.gpu.as_deref().unwrap_or_default());
+        let place = Place::Device;
+        let own = own.map(|model| Gpu::Registers { model, place });
+        self.driver.clone().map(Gpu::Board).or(own)
     }
 
     /// The variables that are added to the program's environment.
     fn env(&self) -> Vec<(String, String)> {
-        let usual = self.driver.iter().map(|_| NO_DISPLAY);
-        let usual: Vec<_> = usual.flat_map(environment::variable).collect();
+        let usual = self.gpu().is_some().then_some(NO_DISPLAY);
+        let usual: Vec<_> = usual.into_iter().flat_map(environment::variable).collect();
         environment::join(usual.iter().chain(&self.env))
     }
 

@@ -99,6 +99,23 @@ class GilPlatform(StockPlatform):
         return super()._on_chip_devices() + [self.gil_device]
 
 
+class GilGpuPlatform(GilPlatform):
+    """And with a GPU that the guest's kernel drives, and sets the clock of."""
+
+    def add_gpu(self, gpu):
+        self.dcc.osc_gpu = CoreTile2A15DCC.Osc(
+            device=9, min_freq="100MHz", max_freq="1GHz", freq=gpu._frequency
+        )
+        self.gil_gpu = gpu
+        self.gil_gpu.clk_domain = self.dcc.osc_gpu
+
+    def _on_chip_devices(self):
+        return super()._on_chip_devices() + [self.gil_gpu]
+
+
+GPUS = {"mali-t628": GilMaliT628, "mali-400": GilMali400}
+
+
 class MemoryBus(SystemXBar):
     badaddr_responder = BadAddr(warn_access="warn")
     default = Self.badaddr_responder.pio
@@ -136,6 +153,13 @@ def parse() -> argparse.Namespace:
         "is no device then, and waits end by the driver's timer",
     )
     guest.add_argument(
+        "--gpu",
+        choices=(*GPUS, "none"),
+        default="none",
+        help="a GPU that the guest's own kernel drives, whose jobs the board "
+        "executes; the guest's image must have its driver: `gil image --gpu`",
+    )
+    guest.add_argument(
         "--at",
         choices=("driver", "program"),
         default="driver",
@@ -158,6 +182,8 @@ def check_files(args) -> None:
     for path in (args.kernel, args.initrd, args.bootloader):
         if not os.path.isfile(path):
             fatal(f"there is no file {path}")
+    if args.gpu != "none" and args.detect == "symbol":
+        fatal("--gpu has a device, and --detect symbol none: leave one out")
     if args.restore and not os.path.isdir(args.restore):
         fatal(f"there is no checkpoint {args.restore}")
 
@@ -179,9 +205,17 @@ def waits_for_driver(args) -> bool:
     return args.checkpoint is not None and args.at == "driver"
 
 
+def platform_for(args):
+    if args.gpu != "none":
+        platform = GilGpuPlatform()
+        platform.add_gpu(GPUS[args.gpu]())
+        return platform
+    return StockPlatform() if args.detect == "symbol" else GilPlatform()
+
+
 def add_platform(args, system) -> None:
     by_symbol = args.detect == "symbol"
-    system.realview = StockPlatform() if by_symbol else GilPlatform()
+    system.realview = platform_for(args)
     system.mem_ranges = memory_ranges(args, system.realview)
     system.gic_cpu_addr = system.realview.gic.cpu_addr
     system.terminal = Terminal()
@@ -194,6 +228,8 @@ def add_platform(args, system) -> None:
             bridge=system.gil, exit_at_load=waits_for_driver(args)
         )
         return
+    if args.gpu != "none":
+        system.realview.gil_gpu.bridge = system.gil
     device = system.realview.gil_device
     device.bridge = system.gil
     device.wake_by_interrupt = args.sleep == "interrupt"

@@ -5,12 +5,14 @@ from m5.objects.ArmSeWorkload import ArmEmuLinux
 from m5.objects.Device import BasicPioDevice
 from m5.objects.Gic import ArmSPI
 from m5.objects.Process import EmulatedDriver
+from m5.objects.RealView import RealViewOsc
 from m5.params import *
 from m5.proxy import *
 from m5.SimObject import (
     SimObject,
     cxxMethod,
 )
+from m5.util.fdthelper import *
 
 
 class GilBridge(SimObject):
@@ -210,6 +212,99 @@ class GilDevice(BasicPioDevice):
         )
         node.appendCompatible(["gil,bridge"])
         yield node
+
+
+class GilGpu(BasicPioDevice):
+    """
+    A GPU that the guest's own kernel drives by its registers, for Debian's
+    unmodified drivers: GilMaliT628 or GilMali400. The board executes its
+    jobs. Goes into the platform beside a GilDevice, as in configs/gil_fs.py.
+
+    Its clock domain is the GPU's clock. If that is a RealViewOsc of the
+    platform's, the driver may change its frequency.
+    """
+
+    type = "GilGpu"
+    cxx_header = "gil/gil_gpu.hh"
+    cxx_class = "gem5::GilGpu"
+
+    # Where gem5's platforms have nothing.
+    pio_addr = 0x2D010000
+    bridge = Param.GilBridge(Parent.any, "The bridge that executes its jobs")
+    model = Param.String("Which GPU, as `gil run --gpu` names it")
+    size = Param.Addr("Bytes of its registers")
+    interrupts = VectorParam.ArmInterruptPin("In the order of their names")
+
+    def _clocks(self, state):
+        """
+        What the driver may set, or else a clock as it is: its handle, and the
+        node if there is one to add.
+        """
+        domain = self.clk_domain.unproxy(self)
+        if isinstance(domain, RealViewOsc):
+            return state.phandle(domain), None
+        node = FdtNode("clock")
+        handle = state.phandle(domain)
+        node.appendCompatible(["fixed-clock"])
+        node.append(FdtPropertyWords("#clock-cells", [0]))
+        frequency = int(1.0 / domain.clock[0].value)
+        node.append(FdtPropertyWords("clock-frequency", [frequency]))
+        node.append(FdtPropertyWords("phandle", [int(handle)]))
+        return handle, node
+
+    def generateDeviceTree(self, state):
+        node = self.generateBasicPioDeviceNode(
+            state, "gpu", self.pio_addr, int(self.size), list(self.interrupts)
+        )
+        node.appendCompatible([self._compatible])
+        node.append(FdtPropertyStrings("interrupt-names", self._lines))
+        clock, own = self._clocks(state)
+        names = self._clock_names
+        node.append(FdtPropertyWords("clocks", [clock] * len(names)))
+        node.append(FdtPropertyStrings("clock-names", names))
+        if own:
+            node.append(own)
+        yield node
+
+
+# The interrupts that gem5's platforms have no device on.
+def _free_interrupts(count):
+    return [ArmSPI(num=107 + line) for line in range(count)]
+
+
+class GilMaliT628(GilGpu):
+    """Mali T628, for panfrost."""
+
+    model = "mali-t628"
+    _frequency = "600MHz"
+    size = 0x4000
+    _compatible = "arm,mali-t628"
+    _lines = ["job", "mmu", "gpu"]
+    _clock_names = ["core"]
+    interrupts = _free_interrupts(3)
+
+
+class GilMali400(GilGpu):
+    """Mali-400 MP4, for lima."""
+
+    model = "mali-400"
+    _frequency = "440MHz"
+    size = 0x10000
+    _compatible = "arm,mali-400"
+    _lines = [
+        "gp",
+        "gpmmu",
+        "pp0",
+        "ppmmu0",
+        "pp1",
+        "ppmmu1",
+        "pp2",
+        "ppmmu2",
+        "pp3",
+        "ppmmu3",
+    ]
+    _clock_names = ["bus", "core"]
+    interrupts = _free_interrupts(10)
 
 
 class GilDoorbell(SimObject):

@@ -80,6 +80,7 @@ GilBridge::configuration() const
     all += setting(*this, "time", p.time_mode);
     all += setting(*this, "finish", p.finish_mode);
     all += setting(*this, "contention", p.contention);
+    all += setting(*this, "gpu", gpu);
     all += setting(*this, "trace", inOutputFolder(p.trace));
     if (p.trace_compress)
         all += "trace-compress=on,";
@@ -92,6 +93,14 @@ GilBridge::configuration() const
     if (p.board_timeout > 0)
         all += csprintf("board-timeout=%f,", p.board_timeout);
     return all;
+}
+
+void
+GilBridge::addGpu(const SimObject &device, const std::string &model)
+{
+    fatal_if(!gpu.empty(), "%s: the bridge has a GPU already: leave out %s.",
+             name(), device.name());
+    gpu = model;
 }
 
 void

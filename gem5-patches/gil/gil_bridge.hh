@@ -53,6 +53,16 @@ class GilBridge : public SimObject
     /** NULL before init(), and in a forked simulator. */
     gil_host *host() const { return _host; }
 
+    /**
+     * A GPU that the guest's own kernel drives, of the name that `gil run
+     * --gpu` takes; before init(). There is room for one.
+     */
+    void addGpu(const SimObject &device, const std::string &model);
+
+    /** The guest's CLOCK_MONOTONIC in nanoseconds, and the tick of one. */
+    uint64_t guestNs() const;
+    Tick tickAt(uint64_t guest_ns) const;
+
     /** Ends the simulation if the program did, as the guest's init says. */
     void endWithProgram();
 
@@ -81,7 +91,6 @@ class GilBridge : public SimObject
     void watchForInterrupt();
     void finish();
     void setGuestTime(const gil_host_answer &answer);
-    uint64_t guestNs() const;
     void settle();
     void restore();
 
@@ -92,6 +101,8 @@ class GilBridge : public SimObject
 
     System *const _system;
     gil_host *_host = nullptr;
+    /** The GPU that the guest's kernel drives; empty: none. */
+    std::string gpu;
     std::vector<Backing> backings;
     gil::Stats stats;
 

@@ -37,6 +37,15 @@ GilBridge::guestNs() const
     return (curTick() - guestEpoch) / sim_clock::as_int::ns;
 }
 
+/** What is so far away that the sum has no meaning never comes. */
+Tick
+GilBridge::tickAt(uint64_t guest_ns) const
+{
+    const Tick since = gil::tickOf(guest_ns);
+    const Tick at = guestEpoch + since;
+    return since == MaxTick || at > MaxTick / 2 ? MaxTick - 1 : at;
+}
+
 /**
  * Operations under way end, and so does what the guest waits for: simulated time
  * passes until then, with its CPUs standing still.

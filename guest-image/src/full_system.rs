@@ -3,7 +3,7 @@
 
 use crate::apt::AptError;
 use crate::archive::Sizes;
-use crate::gpu::{Gpu, Model};
+use crate::gpu::{self, Gpu, Model};
 use crate::guest::Guest;
 use crate::image::{self, Contents, Display, Driver, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
@@ -110,7 +110,7 @@ impl FullSystem {
         let driver = match guest.gpu {
             Some(Gpu::Board(_)) => driver(reaches.display, &modules, kernels)?,
             Some(Gpu::Simulators) => kernels(&kernel::DISPLAY)?,
-            Some(Gpu::Registers(model)) => registers(model, &modules, kernels)?,
+            Some(Gpu::Registers { model, place }) => registers(model, place, &modules, kernels)?,
             None => Vec::new(),
         };
         let layers = match place {
@@ -211,10 +211,11 @@ fn driver(
     Ok(modules)
 }
 
-/// The modules for a GPU whose registers are gil's; the one for its interrupts is there
-/// when the driver begins.
+/// The modules for a GPU whose registers are gil's. Where they are RAM, the one for its
+/// interrupts is there when the driver begins.
 fn registers(
     model: Model,
+    place: gpu::Place,
     own: &OwnModules,
     kernels: impl Fn(&kernel::Modules) -> Result<Vec<PathBuf>, AptError>,
 ) -> Result<Vec<PathBuf>, AptError> {
@@ -223,7 +224,11 @@ fn registers(
         Model::Mali400 => kernels(&kernel::LIMA)?,
     };
     let governors = kernels(&kernel::GOVERNORS)?;
-    Ok([vec![own.gpu.clone()], governors, driver].concat())
+    let own = match place {
+        gpu::Place::Device => Vec::new(),
+        gpu::Place::Ram => vec![own.gpu.clone()],
+    };
+    Ok([own, governors, driver].concat())
 }
 
 /// A link to where a file really is.

@@ -11,5 +11,19 @@ pub enum Gpu {
     /// The simulator's own, with the kernel's own driver.
     Simulators,
     /// One whose registers are gil's, with the kernel's own driver.
-    Registers(Model),
+    Registers {
+        /// The GPU.
+        model: Model,
+        /// Who has its registers.
+        place: Place,
+    },
+}
+
+/// Where the registers of a GPU are that are gil's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a device of the simulator's: gem5.
+    Device,
+    /// In the guest's RAM; gil's module watches them and makes interrupts: QEMU.
+    Ram,
 }

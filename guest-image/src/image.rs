@@ -118,7 +118,7 @@ impl Driver {
     pub fn of(gpu: Option<&Gpu>, modules: &[PathBuf], outputs: bool) -> Option<Self> {
         let name = match gpu? {
             Gpu::Board(name) => Some(name.clone()),
-            Gpu::Simulators | Gpu::Registers(_) => None,
+            Gpu::Simulators | Gpu::Registers { .. } => None,
         };
         let modules = modules.iter().map(|path| module_path(path)).collect();
         Some(Self {

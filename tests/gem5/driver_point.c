@@ -7,14 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* m5_checkpoint(0, 0): now, and once. */
-static void checkpoint(void)
-{
-	register unsigned long delay __asm__("x0") = 0;
-	register unsigned long period __asm__("x1") = 0;
-
-	__asm__ volatile(".inst 0xff430110" : "+r"(delay), "+r"(period)::"memory");
-}
+#include "m5.h"
 
 static int ask(void)
 {
@@ -29,13 +22,13 @@ int main(int argc, char **argv)
 	int is_before = argc > 1 && !strcmp(argv[1], "before");
 
 	if (is_before)
-		checkpoint();
+		m5_checkpoint();
 	if (ask() < 0) {
 		perror("/dev/dri/renderD128");
 		return 1;
 	}
 	if (!is_before)
-		checkpoint();
+		m5_checkpoint();
 	puts("driver_point: went on");
 	return 0;
 }

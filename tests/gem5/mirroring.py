@@ -5,46 +5,15 @@ board whose nodes stand in for those of a Mali-400 and a Mali-T628: Debian's Mes
 submits its jobs to the end, and jobs end when the script says.
 """
 
-import json
 import os
 import subprocess
-import time
 
-# Of each driver: what its jobs take, in nanoseconds, by the stand-in's processors.
-TIMES = {
-    "lima": "gp=200000;pp=900000",
-    "panfrost": "slot1=200000;slot0=900000",
-}
+from standing_in import TIMES, StandIn, as_scripted
+
 FRAMES = 3
 JOB_US = 3000
 JOB_TIMES = f"slot0={JOB_US}000;slot1={JOB_US}000"
 REFUSED = "kernel driver, whose memory and jobs cannot be kept"
-
-
-class StandIn:
-    """An agent whose jobs take these times."""
-
-    def __init__(self, tools, times):
-        self.socket = f"{tools.new_folder()}.s"
-        self.address = f"unix:{self.socket}"
-        program = os.path.join(os.path.dirname(tools.gil), "stand-in-board")
-        self.process = subprocess.Popen(
-            [program, "--listen", self.address],
-            env={**os.environ, "GIL_STAND_IN_TIMES": times},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def __enter__(self):
-        for _ in range(100):
-            if os.path.exists(self.socket):
-                break
-            time.sleep(0.1)
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 class Mirroring:
@@ -53,11 +22,6 @@ class Mirroring:
     def __init__(self, tools, expect):
         self.tools = tools
         self.expect = expect
-
-    def board(self, times):
-        package = ["cargo", "build", "--release", "-q", "-p", "gil-stand-in-node"]
-        subprocess.run(package, cwd=self.tools.root, check=True)
-        return StandIn(self.tools, times)
 
     def image(self, name, driver, *program):
         """A guest with the driver, for `Tools.fs`."""
@@ -70,7 +34,7 @@ class Mirroring:
         return self.tools.program(name)
 
     def run(self, name, times, *options):
-        with self.board(times) as board:
+        with StandIn(self.tools, times) as board:
             return self.tools.fs(name, "--cpus", "1", "--board", board.address, *options)
 
     def drawn(self, driver):
@@ -82,16 +46,7 @@ class Mirroring:
         run = self.run(f"draws-{driver}", TIMES[driver])
         run.ended_with(0)
         run.says("gles-quads: PASS")
-        with open(os.path.join(run.folder, "gil.json")) as file:
-            report = json.load(file)
-        short, long = sorted(
-            (it["execution_ns"], it["jobs"]) for it in report["jobs"]["processors"]
-        )
-        self.expect(short[0] == 200000 * short[1], f"jobs took {short}")
-        self.expect(long[0] == 900000 * long[1], f"jobs took {long}")
-        wall = report["wall"]
-        share = 1 - wall["simulator_ns"] / wall["total_ns"]
-        return f"{short[1]} and {long[1]} jobs, {share:.3%} of wall time for the GPU's calls"
+        return as_scripted(run, self.expect)
 
     def slowed(self):
         """By the contention factor, a job ends later beside another, and only there."""

@@ -253,6 +253,9 @@ impl<'a> Gem5<'a> {
         if self.args.detect == Detect::Symbol {
             command.args(["--detect", "symbol"]);
         }
+        if let Some(gpu) = self.args.registers() {
+            command.args(["--gpu", gpu.name()]);
+        }
         if self.args.has_shares() {
             command.arg("--channel-files").arg(at.join(file::FILES));
         }
@@ -294,9 +297,6 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.qemu_gpu {
         return refused("--qemu-gpu", "QEMU", "leave it out with --sim gem5");
     }
-    if args.registers().is_some() {
-        return refused("--gpu", "QEMU", "leave it out with --sim gem5");
-    }
     if let Some(option) = args.display.first() {
         return refused(option, "QEMU", "leave it out with --sim gem5");
     }
@@ -315,6 +315,14 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.driver.is_some() && mode == Mode::Se {
         let mend = "leave out --mode se: system-call emulation has no kernel";
         return refused("--driver", "a full system", mend);
+    }
+    if args.registers().is_some() && mode == Mode::Se {
+        let mend = "leave out --mode se: system-call emulation has no kernel";
+        return refused("--gpu", "a full system", mend);
+    }
+    if args.registers().is_some() && args.detect == Detect::Symbol {
+        let mend = "leave it out with --gpu";
+        return refused("--detect symbol", "QEMU", mend);
     }
     if args.has_shares() && mode == Mode::Se {
         let mend = "leave them out with --mode se";
