@@ -103,8 +103,9 @@ class GilGpuPlatform(GilPlatform):
     """And with a GPU that the guest's kernel drives, and sets the clock of."""
 
     def add_gpu(self, gpu):
+        lowest, highest = (f"{gpu._rates_mhz[n]}MHz" for n in (0, -1))
         self.dcc.osc_gpu = CoreTile2A15DCC.Osc(
-            device=9, min_freq="100MHz", max_freq="1GHz", freq=gpu._frequency
+            device=9, min_freq=lowest, max_freq=highest, freq=highest
         )
         self.gil_gpu = gpu
         self.gil_gpu.clk_domain = self.dcc.osc_gpu

@@ -264,7 +264,22 @@ class GilGpu(BasicPioDevice):
         node.append(FdtPropertyStrings("clock-names", names))
         if own:
             node.append(own)
+        else:
+            node.append(FdtPropertyWords("operating-points-v2", [state.phandle(self)]))
+            node.append(self._rate_table(state))
         yield node
+
+    def _rate_table(self, state):
+        """What the driver may set."""
+        table = FdtNode("opp-table")
+        table.appendCompatible(["operating-points-v2"])
+        table.append(FdtPropertyWords("phandle", [state.phandle(self)]))
+        for mhz in self._rates_mhz:
+            rate = FdtNode(f"opp-{mhz}000000")
+            cells = [mhz * 1000000 >> 32, mhz * 1000000 & 0xFFFFFFFF]
+            rate.append(FdtPropertyWords("opp-hz", cells))
+            table.append(rate)
+        return table
 
 
 # The interrupts that gem5's platforms have no device on.
@@ -276,7 +291,7 @@ class GilMaliT628(GilGpu):
     """Mali T628, for panfrost."""
 
     model = "mali-t628"
-    _frequency = "600MHz"
+    _rates_mhz = [177, 266, 350, 420, 480, 543, 600]
     size = 0x4000
     _compatible = "arm,mali-t628"
     _lines = ["job", "mmu", "gpu"]
@@ -288,7 +303,7 @@ class GilMali400(GilGpu):
     """Mali-400 MP4, for lima."""
 
     model = "mali-400"
-    _frequency = "440MHz"
+    _rates_mhz = [160, 267, 350, 440]
     size = 0x10000
     _compatible = "arm,mali-400"
     _lines = [

@@ -101,8 +101,20 @@ GilGpu::load(uint32_t offset)
 }
 
 void
+GilGpu::tellClock()
+{
+    if (clockPeriod() == toldPeriod)
+        return;
+    toldPeriod = clockPeriod();
+    DPRINTF(Gil, "its clock has %d Hz\n", frequency());
+    gil_host_gpu shown = empty();
+    gil_host_gpu_clock(bridge.host(), frequency(), bridge.guestNs(), &shown);
+}
+
+void
 GilGpu::store(uint32_t offset, uint32_t value)
 {
+    tellClock();
     gil_host_gpu shown = empty();
     if (gil_host_gpu_store(bridge.host(), offset, value, bridge.guestNs(),
                            &shown))

@@ -35,6 +35,8 @@ class GilGpu : public BasicPioDevice
     Tick write(PacketPtr packet) override;
 
   private:
+    /** Tells the clock's rate, where the driver may have set it. */
+    void tellClock();
     /** A packet is of whole registers: four bytes each. */
     bool isWhole(PacketPtr packet);
     uint32_t load(uint32_t offset);
@@ -44,6 +46,8 @@ class GilGpu : public BasicPioDevice
 
     GilBridge &bridge;
     std::vector<ArmInterruptPin *> interrupts;
+    /** Of the clock, as it was told last. */
+    Tick toldPeriod = 0;
     /** Rings when the next job ends. */
     EventFunctionWrapper alarm;
 };

@@ -39,6 +39,12 @@ fn gem5_has_the_same_gpus() {
         );
         assert_eq!(attribute(class, "size"), format!("{:#x}", gpu.window()));
         assert_eq!(strings(attribute(class, "_lines")), gpu.lines());
+        let rates = gpu.rates().iter().map(|hz| (hz / 1_000_000).to_string());
+        let rates: Vec<_> = rates.collect();
+        assert_eq!(
+            attribute(class, "_rates_mhz"),
+            format!("[{}]", rates.join(", "))
+        );
         let count = format!("_free_interrupts({})", gpu.lines().len());
         assert_eq!(attribute(class, "interrupts"), count);
     }

@@ -152,6 +152,10 @@ gil_host_result gil_host_gpu_load(gil_host *host, uint32_t offset, uint64_t now_
 gil_host_result gil_host_gpu_store(gil_host *host, uint32_t offset, uint32_t value,
 				   uint64_t now_ns, gil_host_gpu *out);
 gil_host_result gil_host_gpu_tick(gil_host *host, uint64_t now_ns, gil_host_gpu *out);
+/* Its clock has this rate from now on, in hertz, or the nearest that it can have: jobs that
+ * begin later last by it. At first it has the highest, at which the board executes. */
+gil_host_result gil_host_gpu_clock(gil_host *host, uint64_t hz, uint64_t now_ns,
+				   gil_host_gpu *out);
 
 /* The guest's CPU idles, having executed so many instructions. */
 gil_host_result gil_host_idle(gil_host *host, uint64_t instructions);

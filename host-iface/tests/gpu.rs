@@ -242,6 +242,7 @@ fn a_rate_that_the_gpu_does_not_have_is_refused_and_changes_nothing() {
         );
     }
     assert_eq!(lasts(&guest), 6_250);
+}
 
 /// A guest whose simulator has a device for the GPU.
 fn device(board: &FakeBoard) -> Guest {
@@ -300,8 +301,9 @@ fn a_device_of_the_simulators_has_the_same_and_its_jobs_go_on_from_a_checkpoint(
         for (offset, value) in before(HEAD) {
             access(guest, 1_006_000, Access::Store(offset, value));
         }
+        access(guest, 1_007_000, Access::Clock(480_192_077));
         let next = access(guest, 2_000_000, Access::Store(COMMAND_NEXT, 1));
-        assert_eq!(next.attention_ns, 2_005_000);
+        assert_eq!(next.attention_ns, 2_006_250, "at 480 MHz of 600");
     }
     // Another board knows nothing of the memory yet.
     let calls = second.calls();

@@ -235,6 +235,7 @@ static void registers(const char *config, const gil_host_setup *setup, const cha
 	CHECK(gil_host_new(with_gpu, setup, &host, NULL, 0) == GIL_HOST_OK);
 	CHECK(gil_host_restore(host, state, NULL, 0) == GIL_HOST_OK);
 	CHECK(gil_host_gpu_tick(host, 6000, &gpu) == GIL_HOST_OK && gpu.lines == 4);
+	CHECK(gil_host_gpu_clock(host, 350400000, 7000, &gpu) == GIL_HOST_OK && gpu.lines == 4);
 	gpu.size = 3;
 	CHECK(gil_host_gpu_tick(host, 6000, &gpu) == GIL_HOST_BAD_ARGUMENT);
 	CHECK(gil_host_gpu_tick(host, 6000, NULL) == GIL_HOST_BAD_ARGUMENT);

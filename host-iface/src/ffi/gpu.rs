@@ -63,6 +63,21 @@ pub unsafe extern "C" fn gil_host_gpu_tick(
     unsafe { access(host, now_ns, Access::Tick, out) }
 }
 
+/// See `gil_host.h`.
+///
+/// # Safety
+/// As [`gil_host_gpu_load`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_host_gpu_clock(
+    host: *mut gil_host,
+    hz: u64,
+    now_ns: u64,
+    out: *mut gil_host_gpu,
+) -> gil_host_result {
+    // SAFETY: as the caller promises.
+    unsafe { access(host, now_ns, Access::Clock(hz), out) }
+}
+
 /// # Safety
 /// As [`gil_host_gpu_load`].
 unsafe fn access(

@@ -43,6 +43,20 @@ impl Clock {
         Ok(())
     }
 
+    /// It has the one of the GPU's rates that is the nearest to this from now on: clocks of
+    /// simulators are not exact.
+    pub fn set_near(&mut self, hz: u64) {
+        let rates = self.gpu.rates().iter().copied();
+        self.hz = rates
+            .min_by_key(|rate| rate.abs_diff(hz))
+            .unwrap_or(self.hz);
+    }
+
+    /// Its rate.
+    pub fn hz(self) -> u64 {
+        self.hz
+    }
+
     /// The pace of jobs that begin now.
     pub fn pace(self) -> Pace {
         Pace::new(self.hz, board_hz(self.gpu))

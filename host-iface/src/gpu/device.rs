@@ -13,6 +13,9 @@ pub enum Access {
     Store(u32, u32),
     /// None: [`Pins::attention_ns`] has come.
     Tick,
+    /// None: the GPU's clock has this rate from now on, in hertz, or the nearest to it that
+    /// it can have.
+    Clock(u64),
 }
 
 /// What the device shows.
@@ -38,12 +41,15 @@ impl Registers {
     ) -> (Pins, Result<(), GpuError>) {
         let store = match access {
             Access::Store(offset, value) => Some((offset, value)),
-            Access::Load(_) | Access::Tick => None,
+            Access::Load(_) | Access::Tick | Access::Clock(_) => None,
         };
+        if let Access::Clock(hz) = access {
+            self.clock.set_near(hz);
+        }
         let told = self.tell(memory, now_ns, store, board);
         let value = match access {
             Access::Load(offset) => self.model.read(self.now_ns, offset),
-            Access::Store(..) | Access::Tick => 0,
+            Access::Store(..) | Access::Tick | Access::Clock(_) => 0,
         };
         let pins = Pins {
             value,

@@ -24,8 +24,8 @@ use calls::Calls;
 use clock::Clock;
 use entries::Entries;
 use gil_gpu_registers::{
-    Access as To, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor, Stop,
-    Work,
+    Access as To, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor,
+    Stop, Work,
 };
 use gil_uapi::{GuestAddress, Status, VirtualAddress};
 use gil_wire::ending::Ending;
@@ -199,7 +199,11 @@ impl Registers {
     ) -> Result<(), GpuError> {
         // Its clock may begin again, while nothing is timed.
         let is_idle = self.running.is_empty();
-        self.now_ns = if is_idle { now_ns } else { self.now_ns.max(now_ns) };
+        self.now_ns = if is_idle {
+            now_ns
+        } else {
+            self.now_ns.max(now_ns)
+        };
         self.end_due();
         if let Some((offset, value)) = store.filter(|it| it.0 < self.place.gpu.window()) {
             if let Some(at) = self.place.at {

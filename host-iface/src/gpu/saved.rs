@@ -30,6 +30,7 @@ struct Saved<'a> {
     running: Vec<Running>,
     now_ns: u64,
     registers: u64,
+    hz: u64,
 }
 
 impl Registers {
@@ -48,6 +49,7 @@ impl Registers {
             running: self.running.clone(),
             now_ns: self.now_ns,
             registers: self.registers,
+            hz: self.clock.hz(),
         };
         Ok(postcard::to_allocvec(&saved)?)
     }
@@ -73,6 +75,7 @@ impl Registers {
         self.running = saved.running;
         self.now_ns = saved.now_ns;
         self.registers = saved.registers;
+        self.clock.set_near(saved.hz);
         self.windows.clear();
         Ok(())
     }
