@@ -13,7 +13,7 @@ use gil_board::region::Budget;
 use gil_wire::driver::Fetched;
 use gil_wire::ending::Ending;
 use gil_wire::generated::panfrost::API;
-use gil_wire::gpu::{FETCH, JOB, Job, MEMORY, PAGE, WINDOW, Window, Work};
+use gil_wire::gpu::{FAULT, FETCH, Fault, JOB, Job, MEMORY, PAGE, WINDOW, Window, Work};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::CallStatus;
 use gil_wire::{Op, differences};
@@ -80,6 +80,11 @@ impl Executes for Gpu {
         Started {
             fence: Box::new(At(end_ns)),
             status: written.err().map_or(0, |(_, status)| status),
+            fault: written.err().map(|(Unmapped(address), status)| Fault {
+                address,
+                writes: status == WRITE_FAULT,
+                descriptor: head,
+            }),
         }
     }
 }
@@ -154,6 +159,17 @@ impl Host<'_> {
     fn job(&mut self, event: u64, job: &Job) -> Outcome {
         let args = postcard::to_stdvec(job).unwrap();
         self.0.call(Op::new(API, JOB), &args, Some(event), &[])
+    }
+
+    fn asks(&mut self, args: &[u8]) -> Outcome {
+        self.0.call(Op::new(API, FAULT), args, None, &[])
+    }
+
+    /// Where the job of an event fails.
+    fn fault(&mut self, event: u64) -> Option<Fault> {
+        let outcome = self.asks(&postcard::to_stdvec(&event).unwrap());
+        assert_eq!(outcome.status, CallStatus::Ran, "{}", said(&outcome));
+        postcard::from_bytes(&outcome.result).unwrap()
     }
 
     fn start(&mut self, event: u64, job: &Job) {
@@ -244,6 +260,20 @@ fn a_job_that_fails_has_the_gpus_status() {
     ];
     assert_eq!(told(&ended[..3]), expected);
     assert!(ended.iter().all(|it| !it.rejected));
+    let fault = |address, writes| {
+        Some(Fault {
+            address,
+            writes,
+            descriptor: 0,
+        })
+    };
+    assert_eq!(host.fault(1), fault(5 * WINDOW, true));
+    assert_eq!(host.fault(1), None, "it is said once");
+    assert_eq!(host.fault(3), fault(0, false));
+    assert_eq!(host.fault(9), None);
+    for args in [&[][..], &[0xff; 11], &[1, 2]] {
+        assert_ne!(host.asks(args).status, CallStatus::Ran, "{args:?}");
+    }
 }
 
 #[test]

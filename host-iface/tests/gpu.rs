@@ -9,10 +9,11 @@ use gil_host::config::Time;
 use gil_host::gpu::{Access, GpuPlace, Pins};
 use gil_uapi::{GuestAddress, Mailbox, Status, VirtualAddress, gpu, kind};
 use gil_wire::driver::Fetched;
+use gil_wire::ending::Ending;
 use gil_wire::generated::panfrost::API;
-use gil_wire::gpu::{FETCH, JOB, Job, MEMORY, PAGE, Window, Work};
+use gil_wire::gpu::{self as wire, FAULT, FETCH, JOB, Job, MEMORY, PAGE, Window, Work};
 use gil_wire::{api, differences};
-use support::board::{Act, Call, FakeBoard, Got};
+use support::board::{Act, Call, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, RAM_BASE, RAM_SIZE, Seen, config, restore};
 use zerocopy::IntoBytes;
 
@@ -333,6 +334,137 @@ fn a_job_that_begins_nowhere_faults_and_the_board_hears_nothing() {
         .filter(|it| matches!(it, Got::Call(_)))
         .count();
     assert_eq!(calls, 0);
+}
+
+/// GPU address of a page that is not mapped at first, and the status of a job that cannot
+/// write there.
+const ABSENT: u64 = HEAD + PAGE;
+const WRITE_FAULT: i32 = 0x43;
+
+/// What a board says of a job that wants to write to a page which is not there.
+fn wants_a_page(call: &Call) -> Act {
+    let own = call.event.unwrap_or_default();
+    match call.op.entry() {
+        FAULT => Act {
+            result: postcard::to_allocvec(&Some(wire::Fault {
+                address: ABSENT,
+                writes: true,
+                descriptor: HEAD + 64,
+            }))
+            .unwrap(),
+            ..Act::default()
+        },
+        FETCH => {
+            let later = Later {
+                event: own - 1,
+                duration_ns: 5_000,
+                ending: Ending::Failed(WRITE_FAULT),
+                ..Later::default()
+            };
+            Act {
+                later: vec![later],
+                reports: vec![(own, 0, vec![])],
+                ..executed(call)
+            }
+        }
+        _ => Act::default(),
+    }
+}
+
+/// The job's MMU has said that the page is not there, at the time at which the job came to it.
+fn stalled(board: &FakeBoard) -> Guest {
+    let guest = device(board);
+    write_tables(&guest);
+    let mask_of_mmu = (0x2008, !0);
+    let stores = TRANSLATE
+        .into_iter()
+        .chain([mask_of_mmu])
+        .chain(before(HEAD));
+    for (offset, value) in stores {
+        access(&guest, 500_000, Access::Store(offset, value));
+    }
+    let started = access(&guest, 1_000_000, Access::Store(COMMAND_NEXT, 1));
+    assert_eq!(
+        (started.lines, started.attention_ns),
+        (0, 1_005_000),
+        "{:?}",
+        guest.log.warnings()
+    );
+    let waits = access(&guest, 1_005_000, Access::Tick);
+    assert_eq!((waits.lines, waits.attention_ns), (2, 0), "the MMU's line");
+    let address = access(&guest, 1_006_000, Access::Load(0x2420)).value;
+    assert_eq!(u64::from(address), ABSENT, "AS0_FAULTADDRESS");
+    guest
+}
+
+#[test]
+fn a_job_whose_page_is_mapped_when_it_comes_to_it_is_executed_again() {
+    let mut failed = false;
+    let board = board(move |call| match failed || call.op.entry() == FAULT {
+        true if call.op.entry() != FAULT => executed(call),
+        _ => {
+            failed |= call.op.entry() == FAULT;
+            wants_a_page(call)
+        }
+    });
+    let guest = stalled(&board);
+    let entry = TABLES + 3 * PAGE + (ABSENT >> 12 & 511) * 8;
+    guest.write(entry, &(MAPPED | 0x400 | 3 << 6 | 1).to_le_bytes());
+    access(&guest, 1_007_000, Access::Store(0x2004, !0)); // MMU_INT_CLEAR
+    let resumed = access(&guest, 1_010_000, Access::Store(AS0_COMMAND, 4)); // flush
+    assert_eq!(resumed.attention_ns, 1_015_000);
+    let ended = access(&guest, 1_015_000, Access::Tick);
+    assert_eq!((ended.lines, ended.attention_ns), (1, 0));
+    let done = access(&guest, 1_015_000, Access::Load(JS1 + 0x24)).value;
+    assert_eq!(done, 1, "JS1_STATUS: done");
+    let jobs = board
+        .calls()
+        .iter()
+        .filter(|it| it.op.entry() == JOB)
+        .count();
+    assert_eq!(jobs, 2);
+}
+
+#[test]
+fn a_job_whose_address_space_is_taken_away_ends_with_its_fault() {
+    let board = board(wants_a_page);
+    let guest = stalled(&board);
+    for (offset, value) in [(AS0_TRANSTAB, 0), (AS0_TRANSTAB + 4, 0), (AS0_COMMAND, 1)] {
+        access(&guest, 1_007_000, Access::Store(offset, value));
+    }
+    let ended = access(&guest, 1_007_000, Access::Load(JS1 + 0x24));
+    assert_eq!((ended.value, ended.lines & 1), (WRITE_FAULT as u32, 1));
+    assert_eq!(
+        access(&guest, 1_007_000, Access::Load(JOB_INT_RAWSTAT)).value,
+        2 << 16
+    );
+}
+
+#[test]
+fn a_fault_that_the_tables_do_not_have_ends_the_job_with_its_status() {
+    let board = board(|call| match call.op.entry() {
+        FAULT => Act {
+            result: postcard::to_allocvec(&Some(wire::Fault {
+                address: HEAD,
+                writes: false,
+                descriptor: HEAD + 64,
+            }))
+            .unwrap(),
+            ..Act::default()
+        },
+        _ => wants_a_page(call),
+    });
+    let guest = device(&board);
+    write_tables(&guest);
+    for (offset, value) in TRANSLATE.into_iter().chain(before(HEAD)) {
+        access(&guest, 500_000, Access::Store(offset, value));
+    }
+    access(&guest, 1_000_000, Access::Store(COMMAND_NEXT, 1));
+    access(&guest, 1_005_000, Access::Tick);
+    let status = access(&guest, 1_005_000, Access::Load(JS1 + 0x24)).value;
+    assert_eq!(status, WRITE_FAULT as u32);
+    let tail = access(&guest, 1_005_000, Access::Load(JS1 + 8)).value;
+    assert_eq!(u64::from(tail), HEAD + 64, "JS1_TAIL");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`MEMORY`] | post | [`Window`] | in: its pages' bytes, one behind the other, as [differences](crate::differences) | |
 //! | [`JOB`] | enqueue | [`Job`], as postcard has it | | nothing |
 //! | [`FETCH`] | enqueue | [`Window`]s | out: as for [`MEMORY`], of each window | [`Fetched`](crate::driver::Fetched) |
+//! | [`FAULT`] | sync | the event of a job that failed, as postcard has a `u64` | | [`Fault`] if the board knows, as postcard has an option of it |
 //!
 //! An address space is what a root of page tables maps. The board has its memory by
 //! windows, which the host sends before a job and fetches when the job has ended.
@@ -20,6 +21,8 @@ pub const MEMORY: u16 = 7;
 pub const JOB: u16 = 8;
 /// What the board has in windows, when a job has ended.
 pub const FETCH: u16 = 9;
+/// Where a job that ended with a failure failed.
+pub const FAULT: u16 = 10;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -99,6 +102,17 @@ impl Window {
             _ => Err(DriverError::Window(address)),
         }
     }
+}
+
+/// Where a job failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// GPU address of what was not there, or made no sense.
+    pub address: u64,
+    /// Whether it was to be written.
+    pub writes: bool,
+    /// GPU address of the job descriptor that was executed; 0: there are none.
+    pub descriptor: u64,
 }
 
 /// A job, as the registers describe it.

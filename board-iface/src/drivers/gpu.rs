@@ -10,7 +10,7 @@ use super::windows::Spaces;
 use crate::board::Output;
 use crate::region::{Budget, Region};
 use gil_wire::driver::DriverError;
-use gil_wire::gpu::{Job, Window, Work};
+use gil_wire::gpu::{Fault, Job, Window, Work};
 use nix::errno::Errno;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Most pixel processors of a GPU (Mali-450).
 const PIXEL_PROCESSORS: u8 = 8;
+
+/// Jobs that failed of which it is known where.
+const FAULTS_MOST: usize = 64;
 
 /// A processor's queue among a guest's jobs.
 type Queue = (u32, u64);
@@ -27,6 +30,8 @@ pub struct Gpu {
     spaces: Spaces,
     /// The address space of the last job of each processor.
     last: BTreeMap<Queue, u32>,
+    /// Where the latest jobs fail, by their events.
+    faults: BTreeMap<u64, Fault>,
 }
 
 impl Gpu {
@@ -35,6 +40,7 @@ impl Gpu {
         Self {
             spaces: Spaces::new(budget),
             last: BTreeMap::new(),
+            faults: BTreeMap::new(),
         }
     }
 }
@@ -45,7 +51,7 @@ struct Ends(Started);
 
 impl Fence for Ends {
     fn wait(&self, within: Duration) -> Result<Option<End>, Errno> {
-        let Started { fence, status } = &self.0;
+        let Started { fence, status, .. } = &self.0;
         let ended = |end: End| match end.status {
             0 => End {
                 status: *status,
@@ -98,6 +104,12 @@ impl Guest<'_> {
         let memory = &mut self.gpu.spaces.memory(job.space);
         let started = gpu.execute(&job, submitted_ns, memory);
         self.gpu.last.insert(queue, job.space);
+        if let Some(fault) = started.fault {
+            self.gpu.faults.insert(event, fault);
+            if self.gpu.faults.len() > FAULTS_MOST {
+                self.gpu.faults.pop_first();
+            }
+        }
         let fence: Rc<dyn Fence> = Rc::new(Ends(started));
         let job = jobs::Job {
             event,
@@ -110,6 +122,22 @@ impl Guest<'_> {
         let ended = given.finish.then(|| self.jobs.finish(event));
         Ok(Did {
             ended: Vec::from_iter(ended.flatten()),
+            ..Did::default()
+        })
+    }
+
+    /// Where a job fails, said once.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the arguments are no event.
+    pub fn gpu_fault(&mut self, args: &[u8]) -> Result<Did, Refusal> {
+        let (event, rest) = postcard::take_from_bytes(args).map_err(Refusal::Job)?;
+        if !rest.is_empty() {
+            return Err(DriverError::Trailing(rest.len()).into());
+        }
+        let fault = self.gpu.faults.remove(&event);
+        Ok(Did {
+            answer: postcard::to_allocvec(&fault).unwrap_or_default(),
             ..Did::default()
         })
     }

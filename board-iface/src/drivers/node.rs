@@ -63,6 +63,8 @@ pub struct Started {
     /// How the GPU ends it: 0 if it is done, or else as its registers say: Mali T6xx's
     /// exception code, bits of Mali-400's raw interrupt status.
     pub status: i32,
+    /// Where it fails, if that is known.
+    pub fault: Option<gpu::Fault>,
 }
 
 /// A GPU address at which nothing is mapped.

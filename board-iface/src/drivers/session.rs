@@ -70,6 +70,7 @@ impl<'b> Session<'b> {
             (gpu::MEMORY, _) => guest.gpu_memory(given(&mut call)),
             (gpu::JOB, _) => guest.gpu_job(given(&mut call)),
             (gpu::FETCH, _) => guest.gpu_fetch(given(&mut call)),
+            (gpu::FAULT, _) => guest.gpu_fault(head.args),
             (_, Some(known)) => guest.ioctl(known, given(&mut call)),
             (_, None) => Err(Refusal::Entry {
                 driver: served.table.driver.clone(),

@@ -8,7 +8,7 @@ use gil_uapi::REPLY_MAX;
 use gil_wire::Op;
 use gil_wire::driver::{FETCH_MOST, WAIT};
 use gil_wire::envelope::{self, Class, Engine, Envelope, Order, Queue};
-use gil_wire::gpu::{self, FETCH, JOB, MEMORY, WINDOW, Window};
+use gil_wire::gpu::{self, FAULT, FETCH, JOB, MEMORY, WINDOW, Window};
 use gil_wire::message::Direction;
 
 /// Windows of memory that one submission sends; those that are fetched have room beside.
@@ -169,6 +169,18 @@ impl Calls {
         };
         envelope::push(&envelope, request);
         left
+    }
+
+    /// Where the job of an event failed.
+    pub fn fault(&mut self, now_ns: u64, event: u64) -> Submission {
+        let mut request = Vec::new();
+        let args = postcard::to_allocvec(&event).unwrap_or_default();
+        let envelope = Envelope {
+            args: &args,
+            ..Envelope::new(self.op(FAULT), Class::Sync, 0)
+        };
+        envelope::push(&envelope, &mut request);
+        self.submission(now_ns, request, Vec::new())
     }
 
     /// When and how a job ends.

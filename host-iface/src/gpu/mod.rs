@@ -24,8 +24,8 @@ use calls::Calls;
 use clock::Clock;
 use entries::Entries;
 use gil_gpu_registers::{
-    Access as To, Change, Effect, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause, Processor,
-    Stop, Work,
+    Access as To, Change, Effect, Fault, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause,
+    Processor, Range, Stop, Work,
 };
 use gil_uapi::{GuestAddress, Status, VirtualAddress};
 use gil_wire::ending::Ending;
@@ -78,13 +78,22 @@ pub enum GpuError {
 pub type Board<'a> = &'a mut dyn FnMut(&Submission) -> Answer;
 
 /// A job that has begun.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Running {
-    job: JobId,
-    /// Where it begins.
-    at: u64,
-    /// When it ends in simulated time, and how; none: not by itself.
-    end: Option<(u64, Outcome)>,
+    job: Job,
+    /// None: not by itself.
+    end: Option<End>,
+}
+
+/// How a job ends.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct End {
+    /// When, in simulated time.
+    at_ns: u64,
+    outcome: Outcome,
+    /// The access that failed. If that is still so by the tables of then, the driver is
+    /// asked for the page, and the job has not ended.
+    access: Option<(u64, To)>,
 }
 
 /// A GPU.
@@ -204,7 +213,7 @@ impl Registers {
         } else {
             self.now_ns.max(now_ns)
         };
-        self.end_due();
+        self.end_due(memory);
         if let Some((offset, value)) = store.filter(|it| it.0 < self.place.gpu.window()) {
             if let Some(at) = self.place.at {
                 let at = GuestAddress(at.0 + u64::from(offset));
@@ -230,7 +239,7 @@ impl Registers {
     /// When the next job ends; 0: none does.
     fn next_ns(&self) -> u64 {
         let ends = self.running.iter().filter_map(|it| it.end);
-        let next_ns = ends.map(|(end_ns, _)| end_ns).min();
+        let next_ns = ends.map(|end| end.at_ns).min();
         next_ns.map_or(0, |at_ns| at_ns.max(self.now_ns + 1))
     }
 
@@ -252,15 +261,27 @@ impl Registers {
     }
 
     /// Jobs whose time has come end, in the order of their ends.
-    fn end_due(&mut self) {
-        let is_due = |it: &Running| it.end.is_some_and(|(end_ns, _)| end_ns <= self.now_ns);
+    fn end_due(&mut self, memory: &dyn GuestMemory) {
+        let now_ns = self.now_ns;
+        let is_due = |it: &Running| it.end.is_some_and(|end| end.at_ns <= now_ns);
         let (mut due, left): (Vec<_>, Vec<_>) = self.running.drain(..).partition(is_due);
         self.running = left;
-        due.sort_by_key(|it| it.end.map(|(end_ns, _)| end_ns));
-        for Running { job, end, .. } in due {
-            let (end_ns, outcome) = end.unwrap_or((self.now_ns, Outcome::Done));
+        due.sort_by_key(|it| it.end.map(|end| end.at_ns));
+        for mut running in due {
+            let Some(end) = running.end.take() else {
+                continue;
+            };
+            if let Some(fault) = fault(&running.job, end, memory) {
+                let why = Pause::Fault(fault);
+                let _ = self.model.pause(running.job.id, why, &mut self.effects);
+                self.running.push(running);
+                continue;
+            }
             // A reset may have taken it away.
-            let _ = self.model.finish(end_ns, job, outcome, &mut self.effects);
+            let job = running.job.id;
+            let _ = self
+                .model
+                .finish(end.at_ns, job, end.outcome, &mut self.effects);
         }
     }
 
@@ -271,12 +292,15 @@ impl Registers {
             for effect in std::mem::take(&mut self.effects) {
                 match effect {
                     Effect::Start(job) => {
+                        self.entries.start(first_address(&job.work));
                         result = result.and(self.start(memory, job, &mut *board));
                     }
                     Effect::Stop { job, how } => self.stop(job, how),
-                    Effect::Lost { job, .. } => self.running.retain(|it| it.job != job),
-                    Effect::Resume { .. }
-                    | Effect::Interrupt { .. }
+                    Effect::Lost { job, .. } => self.running.retain(|it| it.job.id != job),
+                    Effect::Resume { job, heap } => {
+                        result = result.and(self.resume(memory, (job, heap), &mut *board));
+                    }
+                    Effect::Interrupt { .. }
                     | Effect::Tables { .. }
                     | Effect::Flush(_)
                     | Effect::Reset(_) => {}
@@ -289,10 +313,11 @@ impl Registers {
 
     /// The board has executed a job by then, or never will: it ends here at once.
     fn stop(&mut self, job: JobId, how: Stop) {
-        let Some(at) = self.running.iter().position(|it| it.job == job) else {
+        let Some(at) = self.running.iter().position(|it| it.job.id == job) else {
             return;
         };
-        let Running { at, .. } = self.running.remove(at);
+        let running = self.running.remove(at);
+        let at = first_address(&running.job.work);
         let outcome = match how {
             Stop::Soft => Outcome::Stopped { at },
             Stop::Hard => Outcome::Terminated,
@@ -302,28 +327,46 @@ impl Registers {
             .finish(self.now_ns, job, outcome, &mut self.effects);
     }
 
+    /// What a job lacked is there now: the board executes it from its beginning.
+    fn resume(
+        &mut self,
+        memory: &dyn GuestMemory,
+        (job, new_heap): (JobId, Option<Range>),
+        board: Board<'_>,
+    ) -> Result<(), GpuError> {
+        let Some(at) = self.running.iter().position(|it| it.job.id == job) else {
+            return Ok(());
+        };
+        let Running { mut job, .. } = self.running.remove(at);
+        job.tables = self.model.tables(job.space);
+        if let (Work::Geometry { heap, .. }, Some(new)) = (&mut job.work, new_heap) {
+            *heap = new;
+        }
+        self.start(memory, job, board)
+    }
+
     fn start(
         &mut self,
         memory: &dyn GuestMemory,
         job: Job,
         board: Board<'_>,
     ) -> Result<(), GpuError> {
-        let first = first_address(&job.work);
-        self.entries.start(first);
+        let end = None;
+        let id = job.id;
         self.running.push(Running {
-            job: job.id,
-            at: first,
-            end: None,
+            job: job.clone(),
+            end,
         });
         let ram = Ram(memory);
+        let first = first_address(&job.work);
         if let Err(fault) = job.tables.translate(first, To::Read, &ram) {
             let why = Pause::Fault(fault);
-            let _ = self.model.pause(job.id, why, &mut self.effects);
+            let _ = self.model.pause(id, why, &mut self.effects);
             return Ok(());
         }
         let parts = memory::parts(job.tables, &ram, memory)?;
         let end = self.execute(&job, &parts, board)?;
-        if let Some(running) = self.running.iter_mut().find(|it| it.job == job.id) {
+        if let Some(running) = self.running.iter_mut().find(|it| it.job.id == id) {
             running.end = end;
         }
         Ok(())
@@ -335,7 +378,7 @@ impl Registers {
         job: &Job,
         parts: &[Part],
         board: Board<'_>,
-    ) -> Result<Option<(u64, Outcome)>, GpuError> {
+    ) -> Result<Option<End>, GpuError> {
         let gone = self.gone(memory::number(job.tables), parts);
         let all = [&gone[..], parts].concat();
         let wire = wire_job(job);
@@ -359,16 +402,33 @@ impl Registers {
         let Some(seen) = read.observed.first() else {
             return Ok(None);
         };
-        let at = first_address(&job.work);
-        Ok(match seen.ending {
-            Ending::Done => Some((seen.end_ns, Outcome::Done)),
+        let end = End {
+            at_ns: seen.end_ns,
+            outcome: Outcome::Done,
+            access: None,
+        };
+        match seen.ending {
+            Ending::Done => Ok(Some(end)),
             // No status of the hardware's: it did not end.
-            Ending::Failed(status) if status <= 0 => None,
+            Ending::Failed(status) if status <= 0 => Ok(None),
             Ending::Failed(status) => {
-                let status = status.cast_unsigned();
-                Some((seen.end_ns, Outcome::Fault { status, at }))
+                let asked = board(&self.calls.fault(self.now_ns, event));
+                let answer = self.check(asked)?;
+                let fault = faulted(&answer.reply);
+                let at = fault.map(|fault| fault.descriptor).filter(|at| *at != 0);
+                let outcome = Outcome::Fault {
+                    status: status.cast_unsigned(),
+                    at: at.unwrap_or_else(|| first_address(&job.work)),
+                };
+                let access =
+                    fault.map(|it| (it.address, if it.writes { To::Write } else { To::Read }));
+                Ok(Some(End {
+                    outcome,
+                    access,
+                    ..end
+                }))
             }
-        })
+        }
     }
 
     fn check(&self, answer: Answer) -> Result<Answer, GpuError> {
@@ -415,6 +475,18 @@ impl Registers {
         };
         gone.into_iter().map(empty).collect()
     }
+}
+
+/// The fault of a job whose access still fails when it ends.
+fn fault(job: &Job, end: End, memory: &dyn GuestMemory) -> Option<Fault> {
+    let (address, access) = end.access?;
+    job.tables.translate(address, access, &Ram(memory)).err()
+}
+
+/// Where a job failed, by the board's answer, if that says so.
+fn faulted(reply: &[u8]) -> Option<gpu::Fault> {
+    let answer = envelope::Answer::read(reply).ok()?;
+    postcard::from_bytes(answer.result).ok()?
 }
 
 /// The GPU address of what a job reads first.

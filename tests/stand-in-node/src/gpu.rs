@@ -10,7 +10,7 @@ use crate::node::{Driver, StandIn};
 use crate::utgard::{self, GpFrame, PpFrame};
 use crate::walk::{Addresses, Fault, Kind, Walk};
 use gil_board::drivers::node::{Executes, GpuMemory, Started};
-use gil_wire::gpu::{Job, Work};
+use gil_wire::gpu::{self, Job, Work};
 
 /// panfrost's processors, by number: vertices and tiler, fragments.
 const SLOTS: [&str; 2] = ["slot1", "slot0"];
@@ -77,10 +77,16 @@ impl Executes for StandIn {
         let executed = work(self.driver, &job.work, &mut walk);
         self.device.restart(processor);
         let started = self.device.start(processor, submitted_ns, 0);
+        let descriptor = walk.descriptor;
         let (found, status) = match executed {
             Ok(()) => (Ok(walk.found), 0),
             Err((fault, status)) => (Err(fault), status),
         };
+        let fault = found.as_ref().err().map(|fault| gpu::Fault {
+            address: fault.address,
+            writes: fault.kind == Kind::Writes,
+            descriptor,
+        });
         let name = self.device.name(processor);
         log(self.driver.name(), (name, started.number), found);
         let fence = JobFence {
@@ -90,6 +96,7 @@ impl Executes for StandIn {
         Started {
             fence: Box::new(fence),
             status: status.cast_signed(),
+            fault,
         }
     }
 }

@@ -40,6 +40,7 @@ const VIEWPORT: u64 = 32;
 pub fn chain(walk: &mut Walk<'_>, first: u64) -> Result<(), Fault> {
     let mut at = first;
     for _ in 0..MOST {
+        walk.descriptor = at;
         let header = walk.bytes(at, HEADER, "job header")?;
         let result = job(walk, at, &header);
         report(walk, at, header.clone(), result)?;

@@ -59,6 +59,8 @@ pub struct Walk<'m> {
     memory: Box<dyn Addresses + 'm>,
     /// What was found.
     pub found: u64,
+    /// Where the job descriptor is that is executed; 0: there is none.
+    pub descriptor: u64,
     pages: u64,
 }
 
@@ -68,6 +70,7 @@ impl<'m> Walk<'m> {
         Self {
             memory: Box::new(memory),
             found: 0,
+            descriptor: 0,
             pages: 0,
         }
     }

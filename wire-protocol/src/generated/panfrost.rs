@@ -71,6 +71,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
+        entry: 10,
+        name: "gilGpuFault",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
         entry: 16,
         name: "PANFROST_SUBMIT",
         class: Some(crate::envelope::Class::Enqueue),

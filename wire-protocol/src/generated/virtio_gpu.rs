@@ -79,6 +79,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
+        entry: 10,
+        name: "gilGpuFault",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
         entry: 17,
         name: "VIRTGPU_MAP",
         class: Some(crate::envelope::Class::Sync),

@@ -5,7 +5,7 @@ use gil_drivers::{Does, Ioctl, Table};
 use std::fmt::Write;
 
 /// gil's own calls of every driver: entry, name and class (`gil_wire::driver`).
-const OWN: [(u32, &str, &str); 9] = [
+const OWN: [(u32, &str, &str); 10] = [
     (1, "gilDriverOpen", "Sync"),
     (2, "gilDriverClose", "Post"),
     (3, "gilDriverFree", "Post"),
@@ -15,6 +15,7 @@ const OWN: [(u32, &str, &str); 9] = [
     (7, "gilGpuMemory", "Post"),
     (8, "gilGpuJob", "Enqueue"),
     (9, "gilGpuFetch", "Enqueue"),
+    (10, "gilGpuFault", "Sync"),
 ];
 
 /// The entry of the ioctl of number 0.
