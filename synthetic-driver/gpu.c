@@ -55,8 +55,9 @@ struct gpu_kind {
 static const struct gpu_kind gpu_kinds[] = {
 	/* JS0 and JS1_COMMAND_NEXT, JOB_INT_MASK, MMU_INT_MASK */
 	{ "arm,mali-t628", { 0x1860, 0x18e0, 0x1008, 0x2008 } },
-	/* GP_CMD, PP0_CTRL: the others' frames begin with its */
-	{ "arm,mali-400", { 0x0020, 0x900c } },
+	/* GP_CMD; PP0, PP1 and PP3_CTRL: the driver starts one after the other from 0 on, so
+	 * that of PP2 is known with the next */
+	{ "arm,mali-400", { 0x0020, 0x900c, 0xb00c, 0xf00c } },
 };
 
 struct gpu {
