@@ -239,6 +239,10 @@ pub struct RunArgs {
     /// simulated time. Takes about twice the wall time.
     #[arg(long)]
     pub count: bool,
+    /// List each job of a GPU's kernel driver in the report of --json: when it was
+    /// submitted, started and ended in simulated time.
+    #[arg(long, requires = "json")]
+    pub list_jobs: bool,
     /// Print a line for every call of a function, with its arguments: FUNCTION
     /// of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION;
     /// may be repeated.

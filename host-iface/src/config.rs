@@ -13,7 +13,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, report, board-timeout, count, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, report, board-timeout, count, list-jobs, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// A board, as the configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Config {
     pub board_timeout: Option<Duration>,
     /// `count=on`: count guest instructions, for the report's prediction.
     pub count: bool,
+    /// `list-jobs=on`: list each job on a GPU's processor in the report.
+    pub list_jobs: bool,
     /// `time=strict|async`.
     pub time: Time,
     /// `contention=FACTOR`: how many times as long a job lasts on one processor of a GPU
@@ -137,6 +139,7 @@ impl Default for Config {
             report: None,
             board_timeout: Some(BOARD_TIMEOUT),
             count: false,
+            list_jobs: false,
             checkpoint_log: false,
             time: Time::Async,
             contention: Contention::NONE,
@@ -309,6 +312,7 @@ impl Config {
             "report" => self.report = Some(path("report", value)?),
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
+            "list-jobs" => self.list_jobs = switch("list-jobs", value)?,
             "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
             "contention" => self.contention = contention(value)?,
@@ -429,7 +433,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,gpu=mali-400@0x9000,detect=symbol,\
-                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,contention=2.1,checkpoint-log=on,\
+                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,list-jobs=on,time=strict,contention=2.1,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -452,6 +456,7 @@ mod tests {
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,
+            list_jobs: true,
             finish: Finish::default(),
             checkpoint_log: true,
             time: Time::Strict,

@@ -8,6 +8,7 @@ use crate::control::{self, ControlError};
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::gpu::{self, Code, GpuError, Registers};
+use crate::jobs;
 use crate::mailbox::{self, Answer, MailboxError};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
@@ -163,6 +164,9 @@ impl Host {
         let trace = recorder(config)?;
         let boards = Boards::new(config, &cancel)?;
         let mut stats = Stats::new(simulator, config.contention);
+        if config.list_jobs {
+            stats.jobs = jobs::Ended::listed(config.contention);
+        }
         stats.report.boards = boards.reports();
         stats.report.finish = config.finish.name().into();
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);

@@ -2,7 +2,7 @@
 //! start.
 
 use crate::pace::Pace;
-use gil_report::{Jobs, Processor, Rate};
+use gil_report::{Job, Jobs, Processor, Rate};
 use gil_timing::{Contention, Engine};
 use gil_wire::Op;
 use gil_wire::api::{Api, api};
@@ -14,6 +14,8 @@ type Interval = gil_timing::Interval<Ending>;
 
 /// Most processors that are reported: a guest may make up devices.
 const PROCESSORS_MAX: usize = 64;
+/// Most jobs that are listed: the first.
+const LIST_MAX: usize = 1 << 16;
 /// Slots of simulated time.
 const SLOTS: u64 = 512;
 /// Nanoseconds of the shortest slot: those of a run become longer with it.
@@ -66,6 +68,8 @@ pub struct Ended {
     end_ns: u64,
     slot_ns: u64,
     processors: BTreeMap<Place, Processor>,
+    /// Each of them, if they are listed.
+    list: Option<Vec<(Place, Interval)>>,
 }
 
 impl Ended {
@@ -77,6 +81,15 @@ impl Ended {
             end_ns: 0,
             slot_ns: SLOT_NS,
             processors: BTreeMap::new(),
+            list: None,
+        }
+    }
+
+    /// None yet; the report will list each.
+    pub fn listed(contention: Contention) -> Self {
+        Self {
+            list: Some(Vec::new()),
+            ..Self::new(contention)
         }
     }
 
@@ -90,6 +103,9 @@ impl Ended {
         self.end_ns = self.end_ns.max(interval.end_ns);
         while interval.end_ns.saturating_sub(begin_ns) / self.slot_ns >= SLOTS {
             self.double_slots();
+        }
+        if let Some(list) = self.list.as_mut().filter(|list| list.len() < LIST_MAX) {
+            list.push((place, *interval));
         }
         let slot_ns = self.slot_ns;
         let processor = self.processors.entry(place);
@@ -126,7 +142,17 @@ impl Ended {
             end_ns: self.end_ns,
             slot_ns: self.slot_ns,
             processors: self.processors.values().cloned().collect(),
+            list: self.list.iter().flatten().map(|it| self.job(it)).collect(),
         })
+    }
+
+    fn job(&self, (place, interval): &(Place, Interval)) -> Job {
+        Job {
+            processor: self.processors.range(..place).count(),
+            submitted_ns: interval.submitted_ns,
+            start_ns: interval.start_ns,
+            end_ns: interval.end_ns,
+        }
     }
 }
 
@@ -209,7 +235,7 @@ mod tests {
     #[test]
     fn processors_have_the_names_of_the_drivers_table() {
         let names = [8, 9, 10, 4].map(|engine| place(engine).name());
-        assert_eq!(names, ["geometry", "pixel", "processor 2", "GPU"]);
+        assert_eq!(names, ["geometry", "pixel", "pixel 1", "GPU"]);
         let gpu = Place::of(virtio_gpu::VIRTGPU_EXECBUFFER, 1, Engine(4));
         assert_eq!(gpu.map(Place::name), Some("GPU".into()));
         assert_eq!(Place::of(LIMA, 1, Engine::NONE), None);
@@ -238,6 +264,21 @@ mod tests {
         assert_eq!(of(pixel), (1, (2500, 400, 2900), 2900));
         assert_eq!(geometry.busy_ns, [800]);
         assert_eq!(pixel.busy_ns, [524, 1024, 952]);
+        assert_eq!(jobs.list, [], "nobody asked for them");
+    }
+
+    #[test]
+    fn each_job_is_listed_with_the_number_of_its_processor() {
+        let mut ended = Ended::listed(Contention::NONE);
+        ended.add(place(9), &interval(1000, 1100, 1500));
+        ended.add(place(8), &interval(1200, 1200, 1800));
+        let jobs = ended.report().unwrap();
+        let all = jobs.list.iter().map(|job| {
+            let name = &*jobs.processors[job.processor].name;
+            (name, job.submitted_ns, job.start_ns, job.end_ns)
+        });
+        let expected = [("pixel", 1000, 1100, 1500), ("geometry", 1200, 1200, 1800)];
+        assert_eq!(all.collect::<Vec<_>>(), expected);
     }
 
     proptest! {

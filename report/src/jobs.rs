@@ -18,6 +18,23 @@ pub struct Jobs {
     pub slot_ns: u64,
     /// By driver, device and number.
     pub processors: Vec<Processor>,
+    /// Each job, where the run was asked for them, in the order in which their times were
+    /// known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<Job>,
+}
+
+/// A job on one of a GPU's processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The number of its processor among [`Jobs::processors`], from 0.
+    pub processor: usize,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// When it started.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
 }
 
 /// A processor of a GPU. Response is waiting and execution.

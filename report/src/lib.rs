@@ -19,7 +19,7 @@ pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
 pub use instrumented::{Instrumented, Starts};
-pub use jobs::{Jobs, Processor, Rate};
+pub use jobs::{Job, Jobs, Processor, Rate};
 #[cfg(feature = "table")]
 pub use plot::PlotError;
 pub use run::{

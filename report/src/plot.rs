@@ -117,6 +117,7 @@ mod tests {
                 processor("geometry", vec![1_000_000, 0, 500_000]),
                 processor("pixel", vec![0, 250_000, 0, 500_000]),
             ],
+            list: Vec::new(),
         }
     }
 

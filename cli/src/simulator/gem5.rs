@@ -291,6 +291,9 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.count {
         return refused("--count", "QEMU", "leave it out with --sim gem5");
     }
+    if args.list_jobs {
+        return refused("--list-jobs", "QEMU", "leave it out with --sim gem5");
+    }
     if args.net.is_some() {
         return refused("--net", "QEMU", "leave it out with --sim gem5");
     }

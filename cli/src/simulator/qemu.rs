@@ -272,6 +272,9 @@ impl Qemu<'_> {
         if args.count {
             option += ",count=on";
         }
+        if args.list_jobs {
+            option += ",list-jobs=on";
+        }
         if args.time == Time::Strict {
             option += ",time=strict";
         }

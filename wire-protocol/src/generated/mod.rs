@@ -66,10 +66,10 @@ pub static APIS: &[Api] = &[
         title: "lima driver",
         back_end: "drivers",
         is_own: true,
-        processors: &["geometry", "pixel"],
+        processors: &["geometry", "pixel", "pixel 1", "pixel 2", "pixel 3"],
         hash: [
-            149, 164, 43, 215, 82, 64, 168, 103, 9, 255, 65, 44, 231, 193, 154, 242, 235, 77, 14,
-            167, 186, 99, 165, 191, 156, 246, 121, 152, 135, 57, 70, 134,
+            5, 22, 239, 249, 61, 61, 193, 242, 5, 70, 102, 34, 239, 252, 208, 9, 169, 164, 128,
+            219, 66, 93, 243, 161, 236, 55, 95, 125, 53, 74, 153, 174,
         ],
         calls: lima::CALLS,
         frames: lima::FRAMES,
