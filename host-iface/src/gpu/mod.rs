@@ -8,6 +8,7 @@ mod clock;
 mod code;
 mod device;
 mod entries;
+mod frame;
 mod memory;
 mod saved;
 
@@ -23,6 +24,7 @@ use crate::submission::Submission;
 use calls::Calls;
 use clock::Clock;
 use entries::Entries;
+use frame::Frame;
 use gil_gpu_registers::{
     Access as To, Change, Effect, Fault, Gpu, Job, JobId, Model, NotMemory, Outcome, Pause,
     Processor, Range, Stop, Work,
@@ -112,6 +114,8 @@ pub struct Registers {
     running: Vec<Running>,
     /// The windows that the board has, by space and address.
     windows: BTreeMap<(u32, u64), gpu::Window>,
+    /// What its last job was of, if that is a frame.
+    frame: Option<Frame>,
 }
 
 /// The guest's RAM, as the model reads page tables there.
@@ -144,6 +148,7 @@ impl Registers {
             entries: Entries::default(),
             running: Vec::new(),
             windows: BTreeMap::new(),
+            frame: None,
         }
     }
 
@@ -379,8 +384,11 @@ impl Registers {
         parts: &[Part],
         board: Board<'_>,
     ) -> Result<Option<End>, GpuError> {
-        let gone = self.gone(memory::number(job.tables), parts);
-        let all = [&gone[..], parts].concat();
+        let now_ns = self.now_ns;
+        let goes_on = |it: Frame| it.goes_on(now_ns, job, parts);
+        let is_there = self.frame.take().is_some_and(goes_on);
+        let mut all = self.gone(memory::number(job.tables), parts);
+        all.extend_from_slice(if is_there { &[] } else { parts });
         let wire = wire_job(job);
         let (first, rest) = self.calls.memory(self.now_ns, &all);
         for submission in &first {
@@ -396,6 +404,7 @@ impl Registers {
             self.check(board(&submission))?;
             left = rest;
         }
+        self.frame = Frame::of(now_ns, job, parts);
         let answer = board(&self.calls.wait(self.now_ns, event));
         let answer = self.check(answer)?;
         let read = envelope::Answer::read(&answer.reply).unwrap_or_default();

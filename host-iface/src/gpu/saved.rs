@@ -77,6 +77,7 @@ impl Registers {
         self.registers = saved.registers;
         self.clock.set_near(saved.hz);
         self.windows.clear();
+        self.frame = None;
         Ok(())
     }
 }
