@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// How long jobs take: [`Script`].
 pub const TIMES: &str = "GIL_STAND_IN_TIMES";
+/// What times with a spread are drawn by: a number.
+pub const SEED: &str = "GIL_STAND_IN_SEED";
 /// How long a session waits for a job, in milliseconds.
 pub const LIMIT_MS: &str = "GIL_STAND_IN_LIMIT_MS";
 /// How the variables' names begin.
@@ -29,6 +31,9 @@ pub enum VariableError {
     /// The jobs' times.
     #[error("{TIMES}: {0}")]
     Times(#[from] ScriptError),
+    /// The seed.
+    #[error("{SEED}={0:?}: write a number")]
+    Seed(String),
     /// The limit.
     #[error("{LIMIT_MS}={0:?}: write a number of milliseconds")]
     Limit(String),
@@ -42,7 +47,15 @@ impl From<VariableError> for BoardError {
 
 fn script() -> Result<Script, VariableError> {
     let times = std::env::var(TIMES).unwrap_or_default();
-    Ok(times.parse()?)
+    Ok(times.parse::<Script>()?.with_seed(seed()?))
+}
+
+fn seed() -> Result<u64, VariableError> {
+    let text = std::env::var(SEED).unwrap_or_default();
+    match &*text {
+        "" => Ok(0),
+        _ => text.parse().map_err(|_| VariableError::Seed(text)),
+    }
 }
 
 fn limit() -> Result<Duration, VariableError> {

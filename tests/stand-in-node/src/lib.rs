@@ -6,7 +6,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`back_end`] | gil's agent with these nodes; the variables that it reads |
-//! | [`script`] | how long jobs take |
+//! | [`script`], [`draw`] | how long jobs take; times that are drawn |
 //! | [`device`] | the device behind a node: its processors, its buffers' places |
 //! | [`buffer`], [`space`] | buffers, and where an open file's address space has them |
 //! | [`walk`] | a job's way through what it names |
@@ -26,6 +26,7 @@
 pub mod back_end;
 pub mod buffer;
 pub mod device;
+pub mod draw;
 pub mod file;
 pub mod gpu;
 pub mod lima;

@@ -1,6 +1,8 @@
 //! How long jobs take: for each processor a list of times, which its jobs take in turn,
-//! written `gp=100000,200000;pp=never`, in nanoseconds.
+//! written `gp=100000,200000;pp=never`, in nanoseconds. `90000~10` is a time that is drawn
+//! for each job, of this mean and a standard deviation of 10 % of it.
 
+use crate::draw::{Draw, Spread};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -17,7 +19,16 @@ pub const PROCESSORS: [&str; 9] = [
 /// The times of all processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    times: BTreeMap<String, Vec<u64>>,
+    times: BTreeMap<String, Vec<Time>>,
+    seed: u64,
+}
+
+/// A job's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// In nanoseconds, or [`NEVER`].
+    Fixed(u64),
+    Drawn(Spread),
 }
 
 /// A text that is no script.
@@ -27,7 +38,7 @@ pub enum ScriptError {
     #[error("no processor is named {0:?}: they are {names}", names = PROCESSORS.join(", "))]
     Processor(String),
     /// No time.
-    #[error("{0:?} is no time: write nanoseconds, or never")]
+    #[error("{0:?} is no time: write nanoseconds, nanoseconds~percent, or never")]
     Time(String),
 }
 
@@ -37,11 +48,11 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, ScriptError> {
         let lists = text.split(';').filter(|list| !list.is_empty());
         let times = lists.map(list).collect::<Result<_, _>>()?;
-        Ok(Self { times })
+        Ok(Self { times, seed: 0 })
     }
 }
 
-fn list(text: &str) -> Result<(String, Vec<u64>), ScriptError> {
+fn list(text: &str) -> Result<(String, Vec<Time>), ScriptError> {
     let (name, times) = text.split_once('=').unwrap_or((text, ""));
     if !PROCESSORS.contains(&name) {
         return Err(ScriptError::Processor(name.into()));
@@ -50,14 +61,24 @@ fn list(text: &str) -> Result<(String, Vec<u64>), ScriptError> {
     Ok((name.into(), times))
 }
 
-fn time(text: &str) -> Result<u64, ScriptError> {
-    match text {
-        "never" => Ok(NEVER),
-        _ => text.parse().map_err(|_| ScriptError::Time(text.into())),
+fn time(text: &str) -> Result<Time, ScriptError> {
+    let number = |part: &str| part.parse().map_err(|_| ScriptError::Time(text.into()));
+    match text.split_once('~') {
+        _ if text == "never" => Ok(Time::Fixed(NEVER)),
+        None => number(text).map(Time::Fixed),
+        Some((mean, percent)) => Ok(Time::Drawn(Spread {
+            mean_ns: number(mean)?,
+            percent: number(percent)?,
+        })),
     }
 }
 
 impl Script {
+    /// The same, whose times are drawn with this seed; 0 unless said otherwise.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
     /// The processor whose times the jobs of one take: `pp` for one of the pixel processors
     /// that has none of its own.
     pub fn name<'p>(&self, processor: &'p str) -> &'p str {
@@ -73,7 +94,15 @@ impl Script {
             return USUAL_NS;
         };
         let index = job % times.len().max(1) as u64;
-        times.get(index as usize).copied().unwrap_or(USUAL_NS)
+        match times.get(index as usize) {
+            None => USUAL_NS,
+            Some(Time::Fixed(ns)) => *ns,
+            Some(Time::Drawn(spread)) => spread.time(&Draw {
+                seed: self.seed,
+                processor,
+                job,
+            }),
+        }
     }
 }
 
@@ -94,10 +123,27 @@ mod tests {
     }
 
     #[test]
+    fn a_time_with_a_spread_is_drawn_for_each_job_by_the_seed() {
+        let script: Script = "pp=1000~10,5".parse().unwrap();
+        let times = |seed| {
+            let script = script.clone().with_seed(seed);
+            ["pp0", "pp1"].map(|it| [0, 1, 2, 3].map(|job| script.time(it, job)))
+        };
+        let [first, second] = times(1);
+        assert_eq!((first[1], first[3]), (5, 5));
+        assert_ne!(first[0], first[2]);
+        assert_ne!(first, second, "each processor's are its own");
+        assert!(first.iter().all(|ns| *ns < 1600), "{first:?}");
+        assert_eq!(times(1), [first, second]);
+        assert_ne!(times(1), times(2));
+    }
+
+    #[test]
     fn what_is_no_script_is_refused_in_one_sentence() {
         let refused = |text: &str| text.parse::<Script>().unwrap_err().to_string();
         assert!(refused("cpu=5").contains("gp, pp, slot0, slot1, unit"));
         assert!(refused("gp=soon").contains("nanoseconds"));
         assert!(refused("gp").contains("no time"));
+        assert!(refused("gp=5~much").contains("nanoseconds~percent"));
     }
 }
