@@ -4,6 +4,7 @@
 //! The tests run what `cargo build --release` built; `scripts/test` does that
 //! first.
 
+pub mod accuracy;
 pub mod board_machine;
 pub mod conformance;
 pub mod cost;
