@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn each_job_is_listed_with_the_number_of_its_processor() {
         let mut ended = Ended::listed(Contention::NONE);
-        ended.add(place(9), &interval(1000, 1100, 1500));
-        ended.add(place(8), &interval(1200, 1200, 1800));
+        ended.add(place(9), &interval(1000, 1100, 1500), Pace::default());
+        ended.add(place(8), &interval(1200, 1200, 1800), Pace::default());
         let jobs = ended.report().unwrap();
         let all = jobs.list.iter().map(|job| {
             let name = &*jobs.processors[job.processor].name;

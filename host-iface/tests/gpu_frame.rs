@@ -33,7 +33,7 @@ fn guest(board: &FakeBoard) -> Guest {
     let at = GuestAddress(AT);
     let gpu = Gpu::Mali400;
     let config = Config {
-        gpu: Some(GpuPlace { gpu, at }),
+        gpu: Some(GpuPlace { gpu, at: Some(at) }),
         time: Time::Async,
         ..config(Some(board))
     };
