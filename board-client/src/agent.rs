@@ -80,7 +80,7 @@ pub enum AgentError {
     Confused,
     /// It has no device for what the guest has a driver of.
     #[error(
-        "the board {name} serves no {title}: use one whose GPU has it, which `gil ping` shows, or leave --driver out"
+        "the board {name} serves no {title}: use one whose GPU has it, which `gil ping` shows, or leave --driver or --gpu out"
     )]
     NotServed {
         /// Where it listens, or that it is this machine's.

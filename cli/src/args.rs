@@ -327,6 +327,12 @@ impl RunArgs {
         }
     }
 
+    /// The driver that the board must have for the guest's GPU.
+    pub fn needs_driver(&self) -> Option<&str> {
+        let own = self.registers().map(Model::driver);
+        self.driver.as_deref().or(own)
+    }
+
     /// The GPU whose registers are gil's.
     pub fn registers(&self) -> Option<Model> {
         Model::named(self.gpu.as_deref()?)

@@ -75,7 +75,7 @@ pub fn simulate(
     progress.say(&format!("starting {}", simulator.name()));
     let mut process = start(args, simulator, at, &boards.options())?;
     progress.say("asking the board");
-    let _agents = boards.ready(args.driver.as_deref())?;
+    let _agents = boards.ready(args.needs_driver())?;
     let screen = Screen::watch(args, at, &mut process)?;
     simulator.begin(at, &mut process)?;
     screen

@@ -540,11 +540,19 @@ impl State {
 
     /// Says what went wrong with the GPU, if it is not what was said last.
     fn of_gpu(&mut self, result: Result<(), GpuError>) {
-        let text = result.err().map(|error| error.to_string());
-        if let Some(text) = text.filter(|text| self.gpu_error != *text) {
-            self.events.warn(text.clone());
-            self.gpu_error = text;
+        let Err(error) = result else {
+            return;
+        };
+        let text = error.to_string();
+        if self.gpu_error == text {
+            return;
         }
+        // What a program sees from then on is no GPU's doing.
+        match error.ends_run() {
+            true => self.events.tell(Event::Fatal { text: text.clone() }),
+            false => self.events.warn(text.clone()),
+        }
+        self.gpu_error = text;
     }
 
     /// Executes calls that the GPU makes, in a session of its own, and adds the time that
@@ -558,7 +566,8 @@ impl State {
         if !self.sessions.contains_key(&gpu::SESSION) {
             let (engines, boards) = (self.engines.clone(), &self.boards);
             let session = Session::new(0, 64, engines, false, boards);
-            self.sessions.insert(gpu::SESSION, session);
+            self.sessions
+                .insert(gpu::SESSION, session.holding(memory.size()));
         }
         let mailbox = Mailbox {
             session: gpu::SESSION,

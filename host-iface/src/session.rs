@@ -40,7 +40,7 @@ use foldhash::HashMap;
 use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
 use gil_transport::client::ClientError;
-use gil_uapi::{Status, WaitKind, flag};
+use gil_uapi::{GuestLength, Status, WaitKind, flag};
 use gil_wire::Op;
 use gil_wire::api::is_of_a_driver;
 use gil_wire::ending::Ending;
@@ -161,6 +161,14 @@ impl Session {
             mirrors: Mirrors::default(),
             deferred_ns: 0,
         }
+    }
+
+    /// That of a GPU whose memory this is: the host has a copy of all that the board has of
+    /// it, which takes as much memory of the host's at most, and as much again for what
+    /// address spaces share.
+    pub fn holding(mut self, memory: GuestLength) -> Self {
+        self.mirrors.hold(memory);
+        self
     }
 
     /// A submission to the host interface itself is executed now; `false` if

@@ -3,7 +3,7 @@
 //! executes what needs no shader, and takes scripted times. Nothing is drawn.
 
 use gil_tests::stand_in::{Board, is_slowed_beside_another, jobs};
-use gil_tests::{Link, Width, both_widths, guest_program, guest_program_of};
+use gil_tests::{Link, Run, Width, both_widths, guest_program, guest_program_of};
 
 const EXAMPLES: [(&str, Link); 5] = [
     ("gles-quads", Link::Gles),
@@ -207,4 +207,34 @@ fn the_same_starts_are_seen_by_the_drivers_symbols() {
         assert!(all > 9, "{run:#?}");
         assert_eq!(all as u64, jobs, "{gpu}");
     }
+}
+
+#[test]
+fn a_board_that_has_no_such_gpu_is_refused_before_the_guest_boots() {
+    let run = Run::new(["--gpu", "mali-t628", "true"]).finish();
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    assert!(run.stderr.contains("serves no panfrost driver"), "{run:#?}");
+    assert!(
+        run.stderr.contains("or leave --driver or --gpu out"),
+        "{run:#?}"
+    );
+}
+
+/// The guest's driver would give up job after job, of which Mesa notices nothing.
+#[test]
+fn a_board_that_is_lost_in_mid_job_ends_the_run() {
+    let board = Board::new("slot1=20000;slot0=90000,90000,never", 60_000);
+    let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    let program = program.display().to_string();
+    let run = board.run_as(
+        ["--gpu", "mali-t628"],
+        &["--board-timeout", "2"],
+        &[&program, "20"],
+    );
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    assert!(
+        run.stderr.contains("is not executed: the board is gone"),
+        "{run:#?}"
+    );
+    assert!(!run.stdout.contains("PASS"), "{run:#?}");
 }

@@ -324,8 +324,8 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
         return refused("--gpu", "a full system", mend);
     }
     if args.registers().is_some() && args.detect == Detect::Symbol {
-        let mend = "leave it out with --gpu";
-        return refused("--detect symbol", "QEMU", mend);
+        let mend = "leave it out, or --sim gem5";
+        return refused("--detect symbol with --gpu", "QEMU", mend);
     }
     if args.has_shares() && mode == Mode::Se {
         let mend = "leave them out with --mode se";

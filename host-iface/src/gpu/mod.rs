@@ -76,6 +76,19 @@ pub enum GpuError {
     },
 }
 
+impl GpuError {
+    /// The board executes no job of this GPU any more, or never did: the guest's driver would
+    /// give up each, of which programs notice nothing.
+    pub fn ends_run(&self) -> bool {
+        matches!(self, Self::Board { what, .. } if [GONE, UNSERVED].contains(what))
+    }
+}
+
+/// What a board does instead of executing jobs.
+const GONE: &str = "is gone: start it again, and the run";
+const UNSERVED: &str =
+    "has no GPU of this kind: give --board one that has, such as the stand-in board";
+
 /// Executes calls of the GPU's session.
 pub type Board<'a> = &'a mut dyn FnMut(&Submission) -> Answer;
 
@@ -443,8 +456,8 @@ impl Registers {
     fn check(&self, answer: Answer) -> Result<Answer, GpuError> {
         let what = match answer.status {
             Status::Ok => return Ok(answer),
-            Status::Unserved => "has no GPU of this kind",
-            Status::Lost => "is gone",
+            Status::Unserved => UNSERVED,
+            Status::Lost => GONE,
             _ => "refused it",
         };
         let gpu = self.place.gpu;

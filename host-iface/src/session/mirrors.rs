@@ -9,6 +9,7 @@ use crate::memory::{read_region_into, write_ranges};
 use crate::submission::Region;
 use foldhash::{HashMap, HashMapExt};
 use gil_address_tables::{Differ, Extents};
+use gil_uapi::GuestLength;
 use gil_wire::api::is_of_a_driver;
 use gil_wire::differences::{self, DifferencesError};
 use gil_wire::envelope::Envelope;
@@ -16,7 +17,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Most bytes of all copies of a session. Beyond it, those of the number that was used
+/// Most bytes of all copies of a session, unless it has room for more. Beyond it, those of the number that was used
 /// longest ago are forgotten, and what they are of is sent once more.
 const COPIES_MAX: usize = 256 << 20;
 /// What a copy counts beside its bytes: its place in the table, and its allocation.
@@ -32,6 +33,8 @@ pub(super) struct Mirrors {
     numbers: HashMap<u64, Copies>,
     /// Of all.
     bytes: usize,
+    /// Most of them.
+    most: usize,
     /// How often copies were used.
     uses: u64,
     differ: Differ,
@@ -46,6 +49,7 @@ impl Default for Mirrors {
         Self {
             numbers: HashMap::new(),
             bytes: 0,
+            most: COPIES_MAX,
             uses: 0,
             differ: Differ::shared(),
             changed: Vec::new(),
@@ -86,7 +90,7 @@ pub(super) fn compare(
     regions: &mut Cow<'_, [Region]>,
 ) -> Result<Compared, Refusal> {
     let mut sent = Compared::new();
-    let mut left = COPIES_MAX;
+    let mut left = mirrors.most;
     let mut first = 0usize;
     for envelope in envelopes {
         let end = first.saturating_add(envelope.regions as usize);
@@ -270,10 +274,17 @@ impl Mirrors {
         for slot in slots {
             let place = (number, slot.index());
             self.forget(place);
-            if cost(slot.room(main)) <= COPIES_MAX {
+            if cost(slot.room(main)) <= self.most {
                 self.insert(place, slot.contents(context, main));
             }
         }
+    }
+
+    /// All of a GPU's address spaces have copies: it visits them in turn, so that those used
+    /// longest ago are wanted next.
+    pub(super) fn hold(&mut self, memory: GuestLength) {
+        let room = memory.to_usize().saturating_mul(2);
+        self.most = self.most.max(room);
     }
 
     fn forget(&mut self, place: Place) {
@@ -288,10 +299,10 @@ impl Mirrors {
 
     fn insert(&mut self, (number, index): Place, bytes: Vec<u8>) {
         let cost = cost(bytes.len());
-        if cost > COPIES_MAX {
+        if cost > self.most {
             return;
         }
-        while self.bytes.saturating_add(cost) > COPIES_MAX {
+        while self.bytes.saturating_add(cost) > self.most {
             self.forget_oldest();
         }
         self.bytes += cost;
@@ -355,6 +366,17 @@ mod tests {
         mirrors.insert((4, 0), third());
         let has = |number| mirrors.get((number, 0)).is_some();
         assert_eq!([1, 2, 3, 4].map(has), [true, false, true, true]);
+    }
+
+    #[test]
+    fn one_that_holds_a_gpus_memory_forgets_none_of_it() {
+        let mut mirrors = Mirrors::default();
+        mirrors.hold(GuestLength(COPIES_MAX as u64));
+        for number in [1, 2, 3] {
+            mirrors.insert((number, 0), vec![0; COPIES_MAX / 2]);
+        }
+        let has = |number| mirrors.get((number, 0)).is_some();
+        assert_eq!([1, 2, 3].map(has), [true; 3]);
     }
 
     #[test]

@@ -9,8 +9,10 @@ use crate::midgard;
 use crate::node::{Driver, StandIn};
 use crate::utgard::{self, GpFrame, PpFrame};
 use crate::walk::{Addresses, Fault, Kind, Walk};
-use gil_board::drivers::node::{Executes, GpuMemory, Started};
+use gil_board::drivers::node::{Executes, GpuMemory, Started, Unmapped};
 use gil_wire::gpu::{self, Job, Work};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// panfrost's processors, by number: vertices and tiler, fragments.
 const SLOTS: [&str; 2] = ["slot1", "slot0"];
@@ -46,12 +48,21 @@ impl Causes {
     }
 }
 
-/// The pages that the guest's driver mapped.
-struct Pages<'m>(&'m mut dyn GpuMemory);
+/// The pages that the guest's driver mapped, and the first address that was looked for last
+/// and is not there.
+struct Pages<'m>(&'m mut dyn GpuMemory, Rc<Cell<Option<u64>>>);
+
+impl Pages<'_> {
+    fn is_there(&self, found: Result<(), Unmapped>) -> bool {
+        found
+            .map_err(|Unmapped(address)| self.1.set(Some(address)))
+            .is_ok()
+    }
+}
 
 impl Addresses for Pages<'_> {
     fn has(&self, address: u64, len: u64) -> bool {
-        self.0.check(address, len).is_ok()
+        self.is_there(self.0.check(address, len))
     }
 
     /// A driver maps a heap's pages when the GPU first touches them, and nothing does here.
@@ -60,17 +71,19 @@ impl Addresses for Pages<'_> {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
-        self.0.read(address, bytes).is_ok()
+        self.is_there(self.0.read(address, bytes))
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
-        self.0.write(address, bytes).is_ok()
+        let written = self.0.write(address, bytes);
+        self.is_there(written)
     }
 }
 
 impl Executes for StandIn {
     fn execute(&self, job: &Job, submitted_ns: u64, memory: &mut dyn GpuMemory) -> Started {
-        let mut walk = Walk::new(Pages(memory));
+        let missing = Rc::new(Cell::new(None));
+        let mut walk = Walk::new(Pages(memory, missing.clone()));
         let processor = processor(job);
         let first = first(&job.work);
         tracing::info!("registers start {processor} at {first:#x}");
@@ -83,7 +96,10 @@ impl Executes for StandIn {
             Err((fault, status)) => (Err(fault), status),
         };
         let fault = found.as_ref().err().map(|fault| gpu::Fault {
-            address: fault.address,
+            address: match fault.kind {
+                Kind::Reads | Kind::Writes => missing.get().unwrap_or(fault.address),
+                Kind::NoEnd | Kind::NoType => fault.address,
+            },
             writes: fault.kind == Kind::Writes,
             descriptor,
         });
