@@ -247,7 +247,7 @@ class GilGpu(BasicPioDevice):
         handle = state.phandle(domain)
         node.appendCompatible(["fixed-clock"])
         node.append(FdtPropertyWords("#clock-cells", [0]))
-        frequency = int(1.0 / domain.clock[0].value)
+        frequency = round(1.0 / domain.clock[0].value)
         node.append(FdtPropertyWords("clock-frequency", [frequency]))
         node.append(FdtPropertyWords("phandle", [int(handle)]))
         return handle, node

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Buffers and jobs of panfrost's, for programs that call it directly.
- *
- * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
 #ifndef GIL_TEST_PANFROST_H
 #define GIL_TEST_PANFROST_H
 
 #include "driver_test.h"
+#include "panfrost_job.h"
 
 #include <drm/drm.h>
 #include <drm/panfrost_drm.h>
 #include <sys/mman.h>
-
-#define PAGE 4096
-
-enum { NULL_JOB = 1, WRITE_VALUE = 2 };
-enum { TIMESTAMP = 2, ZERO = 3 };
-
-struct job {
-	uint32_t status, incomplete;
-	uint64_t fault;
-	uint32_t type, dependencies;
-	uint64_t next;
-	uint64_t address;
-	uint32_t value;
-	uint32_t rest[5];
-};
 
 struct buffer {
 	uint32_t handle, size;

@@ -2,32 +2,17 @@
 /*
  * A wait for one of panfrost's buffers brings what is new of others: nothing of them is
  * lost, whoever submits, writes, waits and frees at the same moment.
- *
- * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
 /* Where mmap finds buffers has more than 32 bits. */
 #define _FILE_OFFSET_BITS 64
 #include "driver_test.h"
+#include "panfrost_job.h"
 
 #include <drm/drm.h>
 #include <drm/panfrost_drm.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-
-#define PAGE 4096
-
-enum { WRITE_VALUE = 2, ZERO = 3 };
-
-struct job {
-	uint32_t status, incomplete;
-	uint64_t fault;
-	uint32_t type, dependencies;
-	uint64_t next;
-	uint64_t address;
-	uint32_t value;
-	uint32_t rest[5];
-};
 
 struct buffer {
 	uint32_t handle;

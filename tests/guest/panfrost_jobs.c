@@ -8,13 +8,12 @@
  *     panfrost_jobs beside MICROSECONDS SLOWED
  *                                  what a job takes, and what one takes beside it, on
  *                                  another processor
- *
- * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
 /* Where mmap finds buffers has more than 32 bits. */
 #define _FILE_OFFSET_BITS 64
 #include "driver_test.h"
 #include "drm_fences.h"
+#include "panfrost_job.h"
 
 #include <drm/drm.h>
 #include <drm/panfrost_drm.h>
@@ -22,22 +21,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define PAGE 4096
 /* So late a wait may return. */
 #define LATE (20 * US)
-
-enum { NULL_JOB = 1, WRITE_VALUE = 2 };
-enum { TIMESTAMP = 2, ZERO = 3 };
-
-struct job {
-	uint32_t status, incomplete;
-	uint64_t fault;
-	uint32_t type, dependencies;
-	uint64_t next;
-	uint64_t address;
-	uint32_t value;
-	uint32_t rest[5];
-};
 
 /* A buffer with jobs, and behind them what they write. */
 struct buffer {

@@ -2,33 +2,18 @@
 /*
  * A GPU that the kernel's panfrost powers down when it is idle: jobs before and after it,
  * of a program that keeps its buffers, write their values.
- *
- * Jobs' formats: Mesa's src/panfrost/lib/genxml/v4.xml.
  */
 /* Where mmap finds buffers has more than 32 bits. */
 #define _FILE_OFFSET_BITS 64
 #include "driver_test.h"
 #include "gpu_power.h"
+#include "panfrost_job.h"
 
 #include <drm/drm.h>
 #include <drm/panfrost_drm.h>
 #include <sys/mman.h>
 
-#define PAGE 4096
 #define ROUNDS 3
-
-enum { WRITE_VALUE = 2 };
-enum { ZERO = 3 };
-
-struct job {
-	uint32_t status, incomplete;
-	uint64_t fault;
-	uint32_t type, dependencies;
-	uint64_t next;
-	uint64_t address;
-	uint32_t value;
-	uint32_t rest[5];
-};
 
 /* A buffer with one job, and behind it what that writes. */
 struct buffer {
