@@ -592,6 +592,7 @@ mod tests {
             waits: vec![2; MAX_WAITS - 3],
             observable: true,
             attended: false,
+            delays: gil_timing::Delays::default(),
         };
         session.schedule.timeline.enqueue(operation).unwrap();
         let enqueue = |event, waits| envelope(Class::Enqueue, Some(event), waits);

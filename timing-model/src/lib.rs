@@ -7,11 +7,14 @@
 //! what the board's device timers measured:
 //!
 //! ```text
-//! ready = max(submit, end of every waited event, end of what its queue orders
-//!             before it)
+//! ready = max(submit + launch,
+//!             end of every waited event + gap,
+//!             end of what its queue orders before it + gap)
 //! start = max(ready, end of the engine's last published one)
 //! end   = start + duration
 //! ```
+//!
+//! `launch` and `gap` are the operation's [`Delays`], which are 0 if nobody measured them.
 //!
 //! On one of a device's processors the duration is [`Contention`]'s factor times as
 //! long if another of them is at work at the start.
@@ -39,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod contention;
+mod delays;
 mod engines;
 mod known;
 mod lane;
@@ -48,6 +52,7 @@ mod queues;
 mod timeline;
 
 pub use contention::Contention;
+pub use delays::Delays;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;
 pub use lanes::Turn;
@@ -124,6 +129,8 @@ pub struct Operation {
     pub observable: bool,
     /// Whether something has to happen at its end: output arrives.
     pub attended: bool,
+    /// What passes before it starts.
+    pub delays: Delays,
 }
 
 /// The operation that is published next.

@@ -3,7 +3,7 @@ use crate::known::Known;
 use crate::lane::Lane;
 use crate::lanes::{Head, Lanes};
 use crate::queues::Queues;
-use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
+use crate::{Candidate, Delays, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
 use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -45,7 +45,7 @@ struct Record<E> {
     open_waits: usize,
     /// Of these, those that wait for what the program has yet to cause.
     blocked_waits: usize,
-    /// Latest end of the others, at least the submission.
+    /// When the others, and its submission, let it start.
     ready_ns: u64,
     /// The length of its wait list.
     waits: usize,
@@ -53,6 +53,7 @@ struct Record<E> {
     report: Option<(u64, E)>,
     observable: bool,
     attended: bool,
+    delays: Delays,
 }
 
 /// An event that has an interval.
@@ -95,11 +96,12 @@ impl<E: Copy + Default> Timeline<E> {
             number: self.lanes.next_number(),
             open_waits: 0,
             blocked_waits: 0,
-            ready_ns: op.submit_ns,
+            ready_ns: op.delays.launched(op.submit_ns),
             waits: op.waits.len(),
             report: None,
             observable: op.observable,
             attended: op.attended,
+            delays: op.delays,
         };
         for &wait in &op.waits {
             self.depend(&mut record, op.event, wait);
@@ -107,7 +109,7 @@ impl<E: Copy + Default> Timeline<E> {
         if let Some(queue) = op.queue {
             let has_waits = !op.waits.is_empty();
             let behind = self.queues.join(queue, op.event, op.order, has_waits);
-            record.ready_ns = record.ready_ns.max(behind.ready_ns);
+            record.follow(behind.ready_ns);
             for on in behind.open {
                 self.depend(&mut record, op.event, on);
             }
@@ -157,7 +159,7 @@ impl<E: Copy + Default> Timeline<E> {
 
     fn depend(&mut self, record: &mut Record<E>, event: Event, on: Event) {
         if let Some(interval) = self.interval(on) {
-            record.ready_ns = record.ready_ns.max(interval.end_ns);
+            record.follow(interval.end_ns);
             return;
         }
         record.open_waits += 1;
@@ -356,16 +358,18 @@ impl<E: Copy + Default> Timeline<E> {
     /// Whether an operation enqueued now, submitted at `op.submit_ns`, would
     /// start by `by_ns`.
     pub fn would_start(&self, op: &Operation, by_ns: u64) -> bool {
+        let lets_start = |end_ns| op.delays.after(end_ns) <= by_ns;
         let ended = |event: &Event| {
             let end_ns = self.interval(*event).map(|interval| interval.end_ns);
-            end_ns.is_some_and(|end_ns| end_ns <= by_ns)
+            end_ns.is_some_and(lets_start)
         };
         let in_order = op.queue.filter(|queue| queue.in_order);
         let is_first = in_order.is_none_or(|queue| {
-            matches!(self.queue_end(queue.id), QueueEnd::Resolved(end_ns) if end_ns <= by_ns)
+            matches!(self.queue_end(queue.id), QueueEnd::Resolved(end_ns) if lets_start(end_ns))
         });
         let free_ns = self.lanes.free_ns(self.lanes.lane(op.queue, op.engine));
-        op.submit_ns <= by_ns && free_ns <= by_ns && is_first && op.waits.iter().all(ended)
+        let launched_ns = op.delays.launched(op.submit_ns);
+        launched_ns <= by_ns && free_ns <= by_ns && is_first && op.waits.iter().all(ended)
     }
 
     /// Events whose interval became known since the last call, in the order in
@@ -385,7 +389,7 @@ impl<E: Copy + Default> Timeline<E> {
             let Some(record) = self.open.get_mut(&waiter) else {
                 continue;
             };
-            record.ready_ns = record.ready_ns.max(end_ns);
+            record.follow(end_ns);
             record.open_waits -= 1;
             if record.open_waits == 0 {
                 let rank = record.rank();
@@ -433,6 +437,11 @@ impl<E> Ended<E> {
 }
 
 impl<E: Copy> Record<E> {
+    /// It waits for what ends then.
+    fn follow(&mut self, end_ns: u64) {
+        self.ready_ns = self.ready_ns.max(self.delays.after(end_ns));
+    }
+
     fn rank(&self) -> (u64, u64) {
         (self.ready_ns, self.number)
     }

@@ -5,7 +5,7 @@
 mod simulation;
 
 use gil_timing::{
-    Contention, Engine, Engines, Event, Operation, Order, QueueEnd, QueueRef, TimelineError,
+    Contention, Delays, Engine, Engines, Event, Operation, Order, QueueEnd, QueueRef, TimelineError,
 };
 use proptest::prelude::*;
 use simulation::{Command, FACTOR, Simulation, contend, slowed};
@@ -36,6 +36,7 @@ struct New {
     waits: Vec<u64>,
     delay: u64,
     duration: u64,
+    delays: Delays,
 }
 
 /// What a program does, at a time that is given by the steps before it.
@@ -68,13 +69,24 @@ fn new() -> impl Strategy<Value = New> {
     ];
     let waits = prop::collection::vec(0u64..44, 0..3);
     let times = (0u64..6, 0u64..60);
+    let delays = prop_oneof![
+        Just((0, 0)),
+        Just((7, 0)),
+        Just((0, 3)),
+        Just((40, 9)),
+    ];
+    let times = (times, delays);
     (0..QUEUES, engine, order, waits, times).prop_map(|(queue, engine, order, waits, times)| New {
         queue,
         engine,
         order,
         waits,
-        delay: times.0,
-        duration: times.1,
+        delay: times.0.0,
+        duration: times.0.1,
+        delays: Delays {
+            launch_ns: times.1.0,
+            gap_ns: times.1.1,
+        },
     })
 }
 
@@ -213,6 +225,7 @@ impl Program {
             waits: new.waits.iter().map(named).collect(),
             observable: true,
             attended: false,
+            delays: new.delays,
         };
         self.commands.push(Command::new(&op, duration));
         self.timeline.enqueue(op).unwrap();
@@ -247,6 +260,8 @@ fn ran(steps: &[Step], early: &[Event], strict: bool) -> Program {
         timeline: Timeline::sharing(Engines::with_contention(contention)),
         early: early.to_vec(),
         strict,
+        // At 0 is what never was.
+        now_ns: 1,
         ..Program::default()
     };
     steps.iter().for_each(|step| program.run(step));

@@ -1,7 +1,7 @@
 //! Timelines that share engines give what one timeline with all operations
 //! gives, and never revise what they published.
 
-use gil_timing::{Contention, Engine, Engines, Event, Operation, Order, QueueRef};
+use gil_timing::{Contention, Delays, Engine, Engines, Event, Operation, Order, QueueRef};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -155,6 +155,7 @@ impl World {
             waits,
             observable: true,
             attended: false,
+            delays: Delays::default(),
         }
     }
 
@@ -202,6 +203,7 @@ fn start_ns(timeline: &mut Timeline, event: Event, device: u64, is_shared: bool)
         waits: vec![],
         observable: true,
         attended: false,
+        delays: Delays::default(),
     };
     timeline.enqueue(operation).unwrap();
     timeline.report(event, 50, 0).unwrap();
@@ -236,6 +238,7 @@ fn processors_of_a_device_contend_whoever_uses_them() {
             waits: vec![],
             observable: true,
             attended: false,
+            delays: Delays::default(),
         };
         timeline.enqueue(operation).unwrap();
         timeline.report(1, 100, 0).unwrap();

@@ -33,6 +33,7 @@ fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operati
         waits: waits.to_vec(),
         observable: true,
         attended: false,
+        delays: Delays::default(),
     }
 }
 
@@ -234,6 +235,7 @@ fn attention_is_asked_for_where_something_unknown_may_begin() {
     let copy = Operation {
         engine: COPY_OUT,
         attended: true,
+        delays: Delays::default(),
         ..op(3, 120, OUT_OF_ORDER, &[])
     };
     timeline.enqueue(copy).unwrap();

@@ -2,9 +2,9 @@
 //! at each, commands that became ready go to their engines, and idle engines
 //! take the one that was ready first.
 
-use gil_timing::{Engine, Operation, Order};
+use gil_timing::{Delays, Engine, Operation, Order};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// By how much a processor is slowed down that starts beside another.
 pub const FACTOR: f64 = 1.75;
@@ -31,6 +31,7 @@ pub struct Command {
     in_order: bool,
     order: Order,
     pub waits: Vec<u64>,
+    delays: Delays,
 }
 
 impl Command {
@@ -44,6 +45,7 @@ impl Command {
             in_order: queue.in_order,
             order: op.order,
             waits: op.waits.clone(),
+            delays: op.delays,
         }
     }
 }
@@ -65,16 +67,22 @@ pub struct Simulation {
     signals: HashMap<u64, u64>,
     is: Vec<Is>,
     moments: BinaryHeap<Reverse<u64>>,
+    gaps: BTreeSet<u64>,
 }
 
 impl Simulation {
     pub fn new(commands: Vec<Command>, signals: &[(u64, u64)]) -> Self {
         let count = commands.len();
         let after = (0..count).map(|n| before(&commands, n)).collect();
-        let submits = commands.iter().map(|c| c.submit_ns);
-        let moments = submits.chain(signals.iter().map(|s| s.1));
+        let gaps: BTreeSet<_> = commands.iter().map(|c| c.delays.gap_ns).collect();
+        let submits = commands.iter().map(|c| c.submit_ns + c.delays.launch_ns);
+        let after_signals = signals
+            .iter()
+            .flat_map(|&(_, at)| gaps.iter().map(move |gap| at + gap));
+        let moments = submits.chain(after_signals);
         Self {
             moments: moments.map(Reverse).collect(),
+            gaps: gaps.clone(),
             signals: signals.iter().copied().collect(),
             is: vec![Is::Waiting; count],
             after,
@@ -101,6 +109,8 @@ impl Simulation {
                 && end == now
             {
                 self.is[n] = Is::Done(start, now);
+                let moments = self.gaps.iter().map(|gap| Reverse(now + gap));
+                self.moments.extend(moments);
                 return true;
             }
         }
@@ -130,14 +140,16 @@ impl Simulation {
 
     fn may_run(&self, n: usize, now: u64) -> bool {
         let command = &self.commands[n];
-        let is_done = |other: usize| matches!(self.is[other], Is::Done(..));
-        command.submit_ns <= now
+        let Delays { launch_ns, gap_ns } = command.delays;
+        let is_done =
+            |other: usize| matches!(self.is[other], Is::Done(_, end) if end + gap_ns <= now);
+        command.submit_ns + launch_ns <= now
             && self.after[n].iter().all(|&other| is_done(other))
             && command
                 .waits
                 .iter()
                 .all(|wait| match self.signals.get(wait) {
-                    Some(&at) => at <= now,
+                    Some(&at) => at + gap_ns <= now,
                     None => is_done(*wait as usize),
                 })
     }
