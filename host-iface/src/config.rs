@@ -1,6 +1,7 @@
 //! A simulator's options for gil: a list of `key=value`.
 
 use crate::gpu::GpuPlace;
+use crate::target::{AllCosts, BadPart};
 use gil_detect::watch::{Spec, SpecError};
 use gil_gpu_registers::Gpu;
 use gil_timing::Contention;
@@ -13,7 +14,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, report, board-timeout, count, list-jobs, time, contention, finish, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, report, board-timeout, count, list-jobs, time, contention, costs, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// A board, as the configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct Config {
     /// `contention=FACTOR`: how many times as long a job lasts on one processor of a GPU
     /// while another is at work; 1 unless said otherwise.
     pub contention: Contention,
+    /// `costs=cpu:RATIO+API.launch:NS+…`: what the target adds, as [`AllCosts`] says.
+    pub costs: AllCosts,
     /// `finish=program|frame|call`: when the board waits for its device.
     pub finish: Finish,
     /// `checkpoint-log=on`: remember what made the board's objects, so that
@@ -143,6 +146,7 @@ impl Default for Config {
             checkpoint_log: false,
             time: Time::Async,
             contention: Contention::NONE,
+            costs: AllCosts::default(),
             finish: Finish::Program,
             kernel: None,
             watch: Vec::new(),
@@ -316,6 +320,7 @@ impl Config {
             "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
             "contention" => self.contention = contention(value)?,
+            "costs" => self.costs = costs(value)?,
             "finish" => self.finish = finish(value)?,
             "kernel" => self.kernel = Some(path("kernel", value)?),
             "watch" => self.watch.push(value.parse::<Spec>()?),
@@ -403,6 +408,17 @@ fn contention(value: &str) -> Result<Contention, ConfigError> {
     factor.ok_or_else(|| wrong("contention", value, "a number from 1 on"))
 }
 
+fn costs(value: &str) -> Result<AllCosts, ConfigError> {
+    let found = value.parse();
+    found.map_err(|BadPart(part)| {
+        wrong(
+            "costs",
+            &part,
+            "cpu:RATIO, or API.launch, .gap, .completion, .scale or .offset with a number",
+        )
+    })
+}
+
 fn finish(value: &str) -> Result<Finish, ConfigError> {
     let found = value.parse();
     found.map_err(|_| wrong("finish", value, "program, frame or call"))
@@ -433,7 +449,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,gpu=mali-400@0x9000,detect=symbol,\
-                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,list-jobs=on,time=strict,contention=2.1,checkpoint-log=on,\
+                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,list-jobs=on,time=strict,contention=2.1,costs=cpu:2+opencl.gap:7,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -461,6 +477,7 @@ mod tests {
             checkpoint_log: true,
             time: Time::Strict,
             contention: Contention::new(2.1).unwrap(),
+            costs: "opencl.gap:7+cpu:2".parse().unwrap(),
             kernel: Some("/k".into()),
             watch: ["do_exit", "gil:f", "p:g@/a b/p"]
                 .map(|spec| spec.parse().unwrap())

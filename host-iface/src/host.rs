@@ -16,10 +16,10 @@ use crate::recorder::{Recorder, RecorderError};
 use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
 use crate::submission::Submission;
+use crate::target::Target;
 use foldhash::{HashMap, HashMapExt};
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
-use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::KeyError;
 use gil_uapi::gpu as told;
@@ -62,7 +62,7 @@ struct State {
     keeps_log: bool,
     sessions: HashMap<u64, Session>,
     /// Those of the board's devices, which all sessions use.
-    engines: Engines,
+    target: Target,
     /// Whose engines they are.
     devices: Devices,
     events: Events,
@@ -183,7 +183,7 @@ impl Host {
             finish: config.finish,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
-            engines: Engines::with_contention(config.contention),
+            target: Target::new(config),
             devices: Devices::default(),
             events,
             stats,
@@ -564,8 +564,8 @@ impl State {
         waited: &mut Duration,
     ) -> Answer {
         if !self.sessions.contains_key(&gpu::SESSION) {
-            let (engines, boards) = (self.engines.clone(), &self.boards);
-            let session = Session::new(0, 64, engines, false, boards);
+            let (target, boards) = (self.target.clone(), &self.boards);
+            let session = Session::new(0, 64, target, false, boards);
             self.sessions
                 .insert(gpu::SESSION, session.holding(memory.size()));
         }
@@ -586,9 +586,9 @@ impl State {
             return Err(unknown_session(mailbox));
         }
         let (process, pointer_bits) = (mailbox.process, mailbox.pointer_bits);
-        let engines = self.engines.clone();
+        let target = self.target.clone();
         let boards = &self.boards;
-        let session = Session::new(process, pointer_bits, engines, self.keeps_log, boards);
+        let session = Session::new(process, pointer_bits, target, self.keeps_log, boards);
         self.sessions.insert(mailbox.session, session);
         let flags = if self.spins { flag::SPIN } else { 0 };
         Ok(Answer {

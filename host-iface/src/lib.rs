@@ -47,6 +47,7 @@ pub mod session;
 pub mod stand_in;
 pub mod stats;
 pub mod submission;
+pub mod target;
 
 pub use config::Config;
 pub use host::Host;

@@ -34,11 +34,12 @@ use crate::memory::GuestMemory;
 use crate::recorder::Recorder;
 use crate::stats::Stats;
 use crate::submission::Submission;
+use crate::target::Target;
 use calls::{Call, Calls};
 use delivery::Delivery;
 use foldhash::HashMap;
 use gil_files::recording::Record;
-use gil_timing::{Engines, Event};
+use gil_timing::Event;
 use gil_transport::client::ClientError;
 use gil_uapi::{GuestLength, Status, WaitKind, flag};
 use gil_wire::Op;
@@ -144,19 +145,18 @@ fn is_a_call(call: &Call<'_>) -> bool {
 }
 
 impl Session {
-    /// A session of this process, on devices with these engines; one that can be
-    /// in a checkpoint if `is_logged`.
+    /// A session of this process, on devices of this target; one that can be in a checkpoint if `is_logged`.
     pub fn new(
         process: u32,
         pointer_bits: u32,
-        engines: Engines,
+        target: Target,
         is_logged: bool,
         boards: &Arc<Boards>,
     ) -> Self {
         Self {
             executed: Executed::default(),
             links: Links::new(process, pointer_bits, is_logged, boards),
-            schedule: Schedule::new(engines),
+            schedule: Schedule::new(target),
             delivery: Delivery::default(),
             mirrors: Mirrors::default(),
             deferred_ns: 0,
@@ -539,7 +539,7 @@ mod tests {
     fn session() -> Session {
         let boards = Boards::new(&crate::Config::default(), &Cancel::default());
         let boards = Arc::new(boards.unwrap());
-        Session::new(1, 64, Engines::default(), false, &boards)
+        Session::new(1, 64, Target::default(), false, &boards)
     }
 
     fn envelope(class: Class, signals: Option<Event>, waits: &[Event]) -> Envelope<'static> {

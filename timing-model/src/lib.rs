@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod contention;
+mod costs;
 mod delays;
 mod engines;
 mod known;
@@ -52,6 +53,7 @@ mod queues;
 mod timeline;
 
 pub use contention::Contention;
+pub use costs::{Costs, CpuRatio, Line};
 pub use delays::Delays;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;

@@ -3,7 +3,9 @@ use crate::known::Known;
 use crate::lane::Lane;
 use crate::lanes::{Head, Lanes};
 use crate::queues::Queues;
-use crate::{Candidate, Delays, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
+use crate::{
+    Candidate, Delays, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times,
+};
 use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 

@@ -69,12 +69,7 @@ fn new() -> impl Strategy<Value = New> {
     ];
     let waits = prop::collection::vec(0u64..44, 0..3);
     let times = (0u64..6, 0u64..60);
-    let delays = prop_oneof![
-        Just((0, 0)),
-        Just((7, 0)),
-        Just((0, 3)),
-        Just((40, 9)),
-    ];
+    let delays = prop_oneof![Just((0, 0)), Just((7, 0)), Just((0, 3)), Just((40, 9)),];
     let times = (times, delays);
     (0..QUEUES, engine, order, waits, times).prop_map(|(queue, engine, order, waits, times)| New {
         queue,

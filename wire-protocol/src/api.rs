@@ -39,6 +39,11 @@ pub fn api(number: u16) -> Option<&'static Api> {
     APIS.iter().find(|api| api.number == number)
 }
 
+/// The API of this name.
+pub fn named(name: &str) -> Option<&'static Api> {
+    APIS.iter().find(|api| api.name == name)
+}
+
 /// Those of these numbers, as they are sent to the other side.
 pub fn described(numbers: &[u16]) -> Vec<Described> {
     let known = APIS.iter().filter(|api| numbers.contains(&api.number));

@@ -1,6 +1,7 @@
 //! Options that are for the APIs of one back end of a board: `gles=VALUE`. Without
 //! a name in front, a value is for every API that no other option names.
 
+use crate::api;
 use crate::description::Api;
 use crate::driver;
 use crate::generated::APIS;
@@ -30,7 +31,7 @@ impl Together {
     /// # Errors
     /// [`UnknownApi`] lists the names.
     pub fn named(name: &str) -> Result<Self, UnknownApi> {
-        let api = APIS.iter().find(|api| api.name == name);
+        let api = api::named(name);
         let api = api.ok_or_else(|| UnknownApi { name: name.into() })?;
         Ok(Self {
             name: api.name,

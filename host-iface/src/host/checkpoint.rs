@@ -154,7 +154,7 @@ impl State {
             let mut session = Session::restored(
                 &saved,
                 printed,
-                self.engines.clone(),
+                self.target.clone(),
                 (self.keeps_log, &self.boards),
             );
             if let Some(apis) = &saved.apis {

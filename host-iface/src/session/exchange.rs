@@ -131,7 +131,9 @@ impl Session {
             Class::Enqueue => {
                 let operation = self.schedule.operation(main, main.entry_ns);
                 let timeline = &self.schedule.timeline;
-                timeline.would_start(&operation, main.submission.now_ns())
+                let at_once_ns = main.submission.now_ns();
+                let by_ns = at_once_ns.saturating_add(operation.delays.launch_ns);
+                timeline.would_start(&operation, by_ns)
             }
             _ => envelope.signals.is_none(),
         }
@@ -179,7 +181,14 @@ impl Session {
         if done.status == CallStatus::Ran {
             link.remember(kept, Some(done.result));
         }
-        account(context, (thread, place, process), main, &done, &posted);
+        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
+        account(
+            context,
+            (thread, place, process),
+            (main, returns_ns),
+            &done,
+            &posted,
+        );
         self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
@@ -293,15 +302,14 @@ fn frame_part(
 }
 
 /// Counts what an answer says of a call of this thread, on the board of this place, in this
-/// process.
+/// process; the call returns then.
 fn account(
     context: &mut Context<'_>,
     (thread, place, process): (Thread, usize, u32),
-    main: &Call<'_>,
+    (main, returns_ns): (&Call<'_>, u64),
     done: &Done<'_>,
     posted: &[Posted],
 ) {
-    let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
     let now_ns = main.submission.now_ns();
     context.stats.board_busy(place, done.busy_ns);
     let own_ns = posted

@@ -68,7 +68,10 @@ impl Session {
             self.ask_ahead(context, &envelope.waits)?;
         }
         let end_ns = match envelope.class {
-            Class::Wait => self.wait_end(context, main)?,
+            Class::Wait => {
+                let end_ns = self.wait_end(context, main)?;
+                self.schedule.seen_ns(main, end_ns)
+            }
             Class::Look => self.look(context, &envelope.waits).map(|()| 0)?,
             _ => 0,
         };

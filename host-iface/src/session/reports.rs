@@ -133,7 +133,8 @@ impl Session {
         let duration_ns = if pending.is_fence {
             0
         } else {
-            pending.pace.stretch(report.duration_ns)
+            let line = self.schedule.costs.of(pending.op).line;
+            pending.pace.stretch(line.at(report.duration_ns))
         };
         pending.duration_ns = duration_ns;
         let op = pending.op;

@@ -10,9 +10,10 @@ use crate::checkpoint::{CheckpointError, Reader, Stored};
 use crate::executed::Executed;
 use crate::pace::Pace;
 use crate::printed::Printed;
+use crate::target::Target;
 use gil_files::checkpoint::{self, Made, Ran, Record};
 use gil_files::recording;
-use gil_timing::{Engines, Interval};
+use gil_timing::Interval;
 use gil_transport::client::{Client, ClientError, Received};
 use gil_transport::vectored::{SendSpan, Span};
 use gil_wire::api::{self, Described, effect};
@@ -36,11 +37,11 @@ impl Session {
     pub(crate) fn restored(
         saved: &checkpoint::Session,
         printed: Vec<u8>,
-        engines: Engines,
+        target: Target,
         (is_logged, boards): (bool, &Arc<Boards>),
     ) -> Self {
         let (process, pointer_bits) = (saved.process, saved.pointer_bits);
-        let mut session = Self::new(process, pointer_bits, engines, is_logged, boards);
+        let mut session = Self::new(process, pointer_bits, target, is_logged, boards);
         session.executed = Executed::restored(saved.executed, &saved.executed_above);
         session.delivery.printed = Printed::restored(printed);
         session.delivery.released = saved.released.iter().copied().collect();

@@ -7,12 +7,14 @@ use super::exchange::{in_len, out_regions};
 use super::place::Places;
 use crate::jobs::Place;
 use crate::pace::Pace;
+use crate::target::{AllCosts, Target};
 use foldhash::{HashMap, HashMapExt};
-use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
+use gil_timing::{Delays, Engine, Event, Operation, Order, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 use gil_wire::message::Report;
+use std::sync::Arc;
 
 /// The timeline, with endings as the board says them.
 pub(super) type Timeline = gil_timing::Timeline<Ending>;
@@ -84,17 +86,20 @@ pub(super) struct Schedule {
     pub(super) kept_input: u64,
     /// How many operations of [`Schedule::pending`] are not reported.
     pub(super) unreported: usize,
+    /// What the target adds.
+    pub(super) costs: Arc<AllCosts>,
 }
 
 impl Schedule {
-    /// Nothing, on devices with these engines.
-    pub(super) fn new(engines: Engines) -> Self {
+    /// Nothing, on devices of this target.
+    pub(super) fn new(target: Target) -> Self {
         Self {
-            timeline: Timeline::sharing(engines),
+            timeline: Timeline::sharing(target.engines),
             pending: HashMap::new(),
             places: Places::new(),
             kept_input: 0,
             unreported: 0,
+            costs: target.costs,
         }
     }
 
@@ -173,7 +178,26 @@ impl Schedule {
             // Until its end is known here; `learn_ends` retires it then.
             observable: true,
             attended: out_regions(call).next().is_some(),
+            delays: self.delays(envelope),
         }
+    }
+
+    /// What passes before an operation starts. What only orders others begins at once.
+    fn delays(&self, envelope: &Envelope<'_>) -> Delays {
+        match Engine(envelope.engine.0) {
+            Engine::NONE => Delays::default(),
+            _ => self.costs.of(envelope.op).delays,
+        }
+    }
+
+    /// When a call returns on the target that took the board's CPU so long.
+    pub(super) fn returns_ns(&self, main: &Call<'_>, cpu_ns: u64) -> u64 {
+        main.entry_ns.saturating_add(self.costs.cpu.at(cpu_ns))
+    }
+
+    /// When a thread goes on that waits in this call for what ends then.
+    pub(super) fn seen_ns(&self, main: &Call<'_>, end_ns: u64) -> u64 {
+        self.costs.of(main.envelope.op).seen(end_ns)
     }
 
     /// The call that enqueued an operation is answered: from here on only its

@@ -22,7 +22,7 @@ impl Session {
     ) -> Result<(), ClientError> {
         let is_enqueue = main.envelope.class == Class::Enqueue;
         let is_refused = is_refused(main, done);
-        let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
+        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
             self.schedule.expect(main, true);
@@ -58,7 +58,7 @@ impl Session {
         brought: Brought<'_>,
     ) -> Result<Answer, Refusal> {
         let Brought { done, slots, bytes } = brought;
-        let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
+        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
         let is_refused = is_refused(main, &done);
         let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
         let is_held = !is_refused && self.delivery.hold(main, slots);
@@ -103,7 +103,10 @@ impl Session {
         let end_ns = interval.map(|interval| interval.end_ns);
         self.schedule.let_go(main, event);
         let mut answer = match end_ns.filter(|_| waits) {
-            Some(end_ns) => answered(main, end_ns.max(returns_ns), WaitKind::Sleep),
+            Some(end_ns) => {
+                let seen_ns = self.schedule.seen_ns(main, end_ns);
+                answered(main, seen_ns.max(returns_ns), WaitKind::Sleep)
+            }
             None => answered(main, returns_ns, WaitKind::Occupy),
         };
         match end_ns {

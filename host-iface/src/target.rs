@@ -1,0 +1,130 @@
+//! The target's devices: their engines, and what it adds to what the board measured, which
+//! is the setting `costs` with the numbers of a board's profile.
+
+use crate::config::Config;
+use gil_timing::{Costs, CpuRatio, Delays, Engines, Line};
+use gil_wire::{Op, api};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What a session's operations are executed on. A clone is the same target.
+#[derive(Clone, Debug, Default)]
+pub struct Target {
+    /// The devices' engines.
+    pub engines: Engines,
+    /// What it adds.
+    pub costs: Arc<AllCosts>,
+}
+
+impl Target {
+    /// As the configuration has it.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            engines: Engines::with_contention(config.contention),
+            costs: Arc::new(config.costs.clone()),
+        }
+    }
+}
+
+/// Of the target's CPU, and of each API's operations. Written as `+` between
+/// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
+/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllCosts {
+    /// Of what the board's CPU does for calls.
+    pub cpu: CpuRatio,
+    apis: Vec<(u16, Costs)>,
+}
+
+impl AllCosts {
+    /// Those of an entry point's operations.
+    pub fn of(&self, op: Op) -> &Costs {
+        let mut known = self.apis.iter();
+        let found = known.find(|(api, _)| *api == op.api());
+        found.map_or(&Costs::NONE, |(_, costs)| costs)
+    }
+
+    fn of_mut(&mut self, name: &str) -> Option<&mut Costs> {
+        let number = api::named(name)?.number;
+        let place = self.apis.iter().position(|(api, _)| *api == number);
+        let place = place.unwrap_or_else(|| {
+            self.apis.push((number, Costs::NONE));
+            self.apis.len() - 1
+        });
+        Some(&mut self.apis[place].1)
+    }
+
+    fn set(&mut self, part: &str) -> Option<()> {
+        let (key, value) = part.split_once(':')?;
+        let Some((name, key)) = key.split_once('.') else {
+            self.cpu = (key == "cpu").then(|| value.parse().ok().and_then(CpuRatio::new))??;
+            return Some(());
+        };
+        let costs = self.of_mut(name)?;
+        let Delays { launch_ns, gap_ns } = &mut costs.delays;
+        match key {
+            "launch" => *launch_ns = value.parse().ok()?,
+            "gap" => *gap_ns = value.parse().ok()?,
+            "completion" => costs.completion_ns = value.parse().ok()?,
+            "scale" => costs.line = Line::new(value.parse().ok()?, costs.line.offset_ns())?,
+            "offset" => costs.line = Line::new(costs.line.scale(), value.parse().ok()?)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// The part of the setting that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPart(pub String);
+
+impl FromStr for AllCosts {
+    type Err = BadPart;
+
+    fn from_str(text: &str) -> Result<Self, BadPart> {
+        let mut all = Self::default();
+        for part in text.split('+') {
+            all.set(part).ok_or_else(|| BadPart(part.into()))?;
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_api_has_its_costs() {
+        let text = "cpu:2.5+opencl.launch:30000+opencl.scale:1.5+opencl.offset:-7+gles.gap:9+gles.completion:4";
+        let all: AllCosts = text.parse().unwrap();
+        let number = |name| Op::new(api::named(name).unwrap().number, 1);
+        let opencl = all.of(number("opencl"));
+        assert_eq!(opencl.delays.launch_ns, 30000);
+        assert_eq!((opencl.line.at(100), all.cpu.at(10)), (143, 25));
+        let gles = all.of(number("gles"));
+        assert_eq!((gles.delays.gap_ns, gles.completion_ns), (9, 4));
+        assert_eq!(all.of(number("egl")), &Costs::NONE);
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        for text in [
+            "",
+            "cpu",
+            "cpu:0",
+            "cpu:nan",
+            "gpu:1",
+            "opencl.launch:-1",
+            "opencl.launch:1e3",
+            "opencl.scale:inf",
+            "opencl.scale:0",
+            "opencl.start:1",
+            "direct3d.launch:1",
+            "cpu:1+",
+        ] {
+            let refused = text.parse::<AllCosts>().unwrap_err();
+            assert!(text.contains(&refused.0), "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What the target adds to what the board measured, by the setting `costs`.
+
+mod support;
+
+use gil_host::Config;
+use gil_host::config::Time;
+use gil_uapi::WaitKind;
+use gil_wire::envelope::{Class, Envelope};
+use support::board::{Act, FakeBoard};
+use support::guest::{Guest, call, enqueue};
+use support::times::{CPU, DURATION, answers};
+
+const ENTRY: u64 = 1_000_000;
+
+/// A guest on a target that adds this.
+fn guest(board: &FakeBoard, costs: &str, time: Time) -> Guest {
+    let config = Config {
+        board: Some(board.address()),
+        time,
+        costs: costs.parse().unwrap(),
+        ..Config::default()
+    };
+    let mut guest = Guest::with(config, false);
+    guest.now_ns = ENTRY;
+    guest
+}
+
+/// When a thread goes on that waits for the first operation, and for the second.
+fn ends(costs: &str, time: Time) -> [u64; 2] {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board, costs, time);
+    guest.submit(&[enqueue(1, ENTRY)], &[]);
+    guest.submit(&[enqueue(2, ENTRY)], &[]);
+    [1, 2].map(|event| {
+        let wait = Envelope {
+            waits: vec![event].into(),
+            ..call(Class::Wait, ENTRY)
+        };
+        guest.submit(&[wait], &[]).deadline_ns
+    })
+}
+
+#[test]
+fn launches_gaps_and_completions_are_the_targets() {
+    let base = ENTRY + CPU;
+    for time in [Time::Async, Time::Strict] {
+        assert_eq!(ends("cpu:1", time), [base + DURATION, base + 2 * DURATION]);
+        let costs = "opencl.launch:30000+opencl.gap:4000+opencl.completion:7000";
+        let first = base + 30_000 + DURATION;
+        let expected = [first + 7_000, first + 4_000 + DURATION + 7_000];
+        assert_eq!(ends(costs, time), expected, "{time:?}");
+    }
+}
+
+#[test]
+fn durations_are_on_the_regressions_line() {
+    let base = ENTRY + CPU;
+    let lasts = DURATION * 3 / 2 - 500;
+    let found = ends("opencl.scale:1.5+opencl.offset:-500", Time::Async);
+    assert_eq!(found, [base + lasts, base + 2 * lasts]);
+}
+
+#[test]
+fn the_targets_cpu_takes_its_own_time() {
+    let act = Act {
+        cpu_ns: CPU,
+        ..Act::default()
+    };
+    let board = FakeBoard::acts([act]);
+    let mut guest = guest(&board, "cpu:2.5", Time::Async);
+    let seen = guest.submit(&[call(Class::Sync, ENTRY)], &[]);
+    assert_eq!(seen.wait, WaitKind::Occupy as u32);
+    assert_eq!(seen.deadline_ns, ENTRY + 250);
+}
+
+#[test]
+fn other_apis_have_their_own() {
+    let base = ENTRY + CPU;
+    let found = ends("gles.launch:30000+gles.scale:2", Time::Async);
+    assert_eq!(found, [base + DURATION, base + 2 * DURATION]);
+}
+
+#[test]
+fn what_ended_long_ago_is_not_waited_for() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board, "opencl.completion:7000", Time::Async);
+    guest.submit(&[enqueue(1, ENTRY)], &[]);
+    guest.now_ns = ENTRY + 2 * DURATION;
+    let wait = Envelope {
+        waits: vec![1].into(),
+        ..call(Class::Wait, guest.now_ns)
+    };
+    assert_eq!(guest.submit(&[wait], &[]).wait, WaitKind::None as u32);
+}

@@ -1,0 +1,156 @@
+//! What a target adds to what a board measured.
+
+use crate::Delays;
+
+/// Nanoseconds and factors that a board's profile has of one API's operations. The default
+/// changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// What passes before an operation starts.
+    pub delays: Delays,
+    /// Nanoseconds from the end of an operation until a thread that waits for it goes on.
+    pub completion_ns: u64,
+    /// What an operation lasts on the target.
+    pub line: Line,
+}
+
+impl Costs {
+    /// Nothing is added.
+    pub const NONE: Self = Self {
+        delays: Delays {
+            launch_ns: 0,
+            gap_ns: 0,
+        },
+        completion_ns: 0,
+        line: Line::SAME,
+    };
+
+    /// When a thread goes on that waits for what ends then. What never was has ended at 0.
+    pub const fn seen(&self, end_ns: u64) -> u64 {
+        match end_ns {
+            0 => 0,
+            _ => end_ns.saturating_add(self.completion_ns),
+        }
+    }
+}
+
+/// No number in it is what differs from itself.
+impl Eq for Costs {}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// A straight line from measured to simulated durations, as a regression finds it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    scale: f64,
+    offset_ns: i64,
+}
+
+/// Its scale is never what differs from itself.
+impl Eq for Line {}
+
+impl Line {
+    /// Durations stay as they are.
+    pub const SAME: Self = Self {
+        scale: 1.0,
+        offset_ns: 0,
+    };
+
+    /// `scale` times the duration and `offset_ns`; `None` unless the scale is a finite number
+    /// above 0.
+    pub fn new(scale: f64, offset_ns: i64) -> Option<Self> {
+        let is_usable = scale.is_finite() && scale > 0.0;
+        is_usable.then_some(Self { scale, offset_ns })
+    }
+
+    /// The factor.
+    pub const fn scale(self) -> f64 {
+        self.scale
+    }
+
+    /// Nanoseconds that are added.
+    pub const fn offset_ns(self) -> i64 {
+        self.offset_ns
+    }
+
+    /// What lasts so long on the board lasts this long; what takes no time, none.
+    pub fn at(self, duration_ns: u64) -> u64 {
+        match duration_ns {
+            0 => 0,
+            _ if self == Self::SAME => duration_ns,
+            _ => scaled(duration_ns, self.scale).saturating_add_signed(self.offset_ns),
+        }
+    }
+}
+
+/// How many times as long the target's CPU takes for what the board's CPU does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuRatio(f64);
+
+impl CpuRatio {
+    /// The same CPU.
+    pub const SAME: Self = Self(1.0);
+
+    /// `None` unless it is a finite number above 0.
+    pub fn new(ratio: f64) -> Option<Self> {
+        (ratio.is_finite() && ratio > 0.0).then_some(Self(ratio))
+    }
+
+    /// What takes so long on the board's CPU.
+    pub fn at(self, cpu_ns: u64) -> u64 {
+        match self {
+            Self::SAME => cpu_ns,
+            Self(ratio) => scaled(cpu_ns, ratio),
+        }
+    }
+}
+
+/// It is never what differs from itself.
+impl Eq for CpuRatio {}
+
+impl Default for CpuRatio {
+    fn default() -> Self {
+        Self::SAME
+    }
+}
+
+fn scaled(ns: u64, by: f64) -> u64 {
+    // A float that is too great becomes the greatest number.
+    (ns as f64 * by).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_follow_the_line() {
+        let line = Line::new(1.5, -20).unwrap();
+        assert_eq!([0, 1, 100].map(|ns| line.at(ns)), [0, 0, 130]);
+        assert_eq!(Line::new(2.0, 7).unwrap().at(u64::MAX), u64::MAX);
+        assert_eq!(Line::SAME.at(u64::MAX - 1), u64::MAX - 1);
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(Line::new(scale, 0), None);
+            assert_eq!(CpuRatio::new(scale), None);
+        }
+    }
+
+    #[test]
+    fn a_slower_cpu_takes_longer() {
+        assert_eq!(CpuRatio::new(2.5).unwrap().at(1001), 2503);
+        assert_eq!(CpuRatio::SAME.at(u64::MAX - 1), u64::MAX - 1);
+    }
+
+    #[test]
+    fn who_waits_sees_the_end_later() {
+        let costs = Costs {
+            completion_ns: 9,
+            ..Costs::NONE
+        };
+        assert_eq!([0, 5, u64::MAX].map(|ns| costs.seen(ns)), [0, 14, u64::MAX]);
+    }
+}
