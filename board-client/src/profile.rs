@@ -12,9 +12,26 @@
 //! processors = 4         # that were at work at once
 //! jobs = 640             # that were measured
 //! device = "Mali-T628"
+//!
+//! [cpu]
+//! ratio = 2.5            # the target's CPU takes so many times as long as the board's
+//!
+//! [calls.opencl]         # by the API's name
+//! launch_ns = 31000      # from an operation's submission to its start
+//! gap_ns = 4000          # from the end of what it waits for to its start
+//! completion_ns = 6000   # from its end until a thread that waits for it goes on
+//! scale = 1.0            # its duration is so many times the measured one,
+//! offset_ns = 0          # and so much longer
+//! repetitions = 20
+//! device = "Mali-T628"
 //! ```
+//!
+//! What is absent changes nothing.
 
+use gil_wire::api;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,6 +48,54 @@ pub struct Profile {
     /// How a GPU's processors slow each other down, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention: Option<Contention>,
+    /// The target's CPU beside the board's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Cpu>,
+    /// What calls cost, by the names of APIs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub calls: BTreeMap<String, Calls>,
+}
+
+/// The target's CPU beside the board's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// How many times as long the target's CPU takes for what a call does on the CPU: above 0.
+    pub ratio: f64,
+}
+
+/// What an API's calls cost beside the time of their operations, and how it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Calls {
+    /// Nanoseconds from an operation's submission until it starts on an idle device.
+    pub launch_ns: u64,
+    /// Nanoseconds from the end of what an operation waits for until it starts.
+    pub gap_ns: u64,
+    /// Nanoseconds from an operation's end until a thread that waits for it goes on.
+    pub completion_ns: u64,
+    /// An operation lasts so many times what the board's timers say: above 0.
+    pub scale: f64,
+    /// Nanoseconds that are added to it.
+    pub offset_ns: i64,
+    /// How many times it was measured.
+    pub repetitions: u32,
+    /// The device, as its driver calls it.
+    pub device: String,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self {
+            launch_ns: 0,
+            gap_ns: 0,
+            completion_ns: 0,
+            scale: 1.0,
+            offset_ns: 0,
+            repetitions: 0,
+            device: String::new(),
+        }
+    }
 }
 
 /// The contention of a GPU's processors, and how it was measured.
@@ -89,6 +154,24 @@ pub enum ProfileError {
         /// The factor in it.
         factor: f64,
     },
+    /// Another number that cannot be.
+    #[error("{} has {key} = {value}: it must be a finite number above 0", path.display())]
+    Number {
+        /// Its path.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// The number in it.
+        value: f64,
+    },
+    /// An API that there is not.
+    #[error("{} has [calls.{name}], and there is no API of that name: the names are those of `gil run --board API=…`, such as opencl", path.display())]
+    Api {
+        /// Its path.
+        path: PathBuf,
+        /// The name in it.
+        name: String,
+    },
 }
 
 impl Profile {
@@ -97,6 +180,8 @@ impl Profile {
         Self {
             version: VERSION,
             contention: None,
+            cpu: None,
+            calls: BTreeMap::new(),
         }
     }
 
@@ -121,6 +206,7 @@ impl Profile {
             return Err(ProfileError::Version { path, found });
         }
         let profile: Self = table.try_into().map_err(content)?;
+        profile.check(path)?;
         let factor = profile.factor();
         match factor.is_none_or(|factor| factor.is_finite() && factor >= 1.0) {
             true => Ok(profile),
@@ -129,6 +215,52 @@ impl Profile {
                 factor: factor.unwrap_or_default(),
             }),
         }
+    }
+
+    /// Whether the numbers and names can be.
+    fn check(&self, path: &Path) -> Result<(), ProfileError> {
+        let path = || path.into();
+        let unknown = self.calls.keys().find(|name| api::named(name).is_none());
+        if let Some(name) = unknown.cloned() {
+            return Err(ProfileError::Api { path: path(), name });
+        }
+        let ratio = self.cpu.iter().map(|cpu| ("cpu.ratio".into(), cpu.ratio));
+        let scales = self.calls.iter();
+        let scales = scales.map(|(name, calls)| (format!("calls.{name}.scale"), calls.scale));
+        let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
+        match ratio.chain(scales).find(|(_, value)| is_wrong(*value)) {
+            Some((key, value)) => Err(ProfileError::Number {
+                path: path(),
+                key,
+                value,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// What the target adds, as the host interface's setting `costs` has it; `None` for
+    /// nothing.
+    pub fn costs(&self) -> Option<String> {
+        let mut text = String::new();
+        if let Some(cpu) = &self.cpu {
+            let _ = write!(text, "+cpu:{}", cpu.ratio);
+        }
+        for (name, calls) in &self.calls {
+            let Calls {
+                launch_ns,
+                gap_ns,
+                completion_ns,
+                scale,
+                offset_ns,
+                ..
+            } = calls;
+            let _ = write!(
+                text,
+                "+{name}.launch:{launch_ns}+{name}.gap:{gap_ns}+{name}.completion:{completion_ns}\
+                 +{name}.scale:{scale}+{name}.offset:{offset_ns}"
+            );
+        }
+        text.strip_prefix('+').map(Into::into)
     }
 
     /// The contention factor, if there is one.
@@ -158,8 +290,19 @@ mod tests {
             jobs: 640,
             device: "Mali \"T628\"".into(),
         };
+        let calls = Calls {
+            launch_ns: 31_000,
+            gap_ns: 4_000,
+            completion_ns: 6_000,
+            scale: 1.02,
+            offset_ns: -40,
+            repetitions: 20,
+            device: "Mali".into(),
+        };
         Profile {
             contention: Some(contention),
+            cpu: Some(Cpu { ratio: 2.5 }),
+            calls: [("opencl".into(), calls)].into(),
             ..Profile::empty()
         }
     }
@@ -172,6 +315,26 @@ mod tests {
             fs::write(&path, profile.text()).unwrap();
             assert_eq!(Profile::read(&path).unwrap(), profile);
         }
+    }
+
+    #[test]
+    fn the_setting_has_all_costs() {
+        let costs = "cpu:2.5+opencl.launch:31000+opencl.gap:4000+opencl.completion:6000\
+                     +opencl.scale:1.02+opencl.offset:-40";
+        assert_eq!(measured().costs().as_deref(), Some(costs));
+        assert_eq!(Profile::empty().costs(), None);
+    }
+
+    #[test]
+    fn parts_by_hand_may_be_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("board.toml");
+        fs::write(&path, "version = 1\n[calls.gles]\ngap_ns = 7\n").unwrap();
+        let costs = "gles.launch:0+gles.gap:7+gles.completion:0+gles.scale:1+gles.offset:0";
+        assert_eq!(
+            Profile::read(&path).unwrap().costs().as_deref(),
+            Some(costs)
+        );
     }
 
     /// What is said of the profile with this in place of that.
@@ -217,6 +380,28 @@ mod tests {
             ),
             ("factor = 2.095", "faktor = 2.095", "unknown field `faktor`"),
             ("[contention]", "[clocks]", "unknown field `clocks`"),
+            ("ratio = 2.5", "ratio = 0.0", "has cpu.ratio = 0: it"),
+            ("ratio = 2.5", "ratio = -inf", "has cpu.ratio = -inf: it"),
+            (
+                "scale = 1.02",
+                "scale = nan",
+                "calls.opencl.scale = NaN: it",
+            ),
+            (
+                "calls.opencl",
+                "calls.opengl",
+                "has [calls.opengl], and there is no API",
+            ),
+            (
+                "launch_ns = 31000",
+                "launch_ns = -1",
+                "invalid value: integer `-1`",
+            ),
+            (
+                "launch_ns = 31000",
+                "launch_us = 31",
+                "unknown field `launch_us`",
+            ),
         ] {
             let error = refused(from, to);
             assert!(error.contains(part), "{error}");

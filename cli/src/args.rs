@@ -425,6 +425,11 @@ impl RunArgs {
         Boards::of(&self.boards, &self.keys)
     }
 
+    /// What the board's profile says that the target adds.
+    pub fn costs(&self) -> Option<String> {
+        self.board_profile.as_ref().and_then(Profile::costs)
+    }
+
     /// The contention factor of the board's profile.
     pub fn contention(&self) -> Option<f64> {
         self.board_profile.as_ref().and_then(Profile::factor)

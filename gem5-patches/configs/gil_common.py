@@ -115,6 +115,13 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         metavar="FACTOR",
         help="of a GPU's processors, as 'gil calibrate' measures it",
     )
+    bridge.add_argument(
+        "--costs",
+        default="",
+        metavar="COSTS",
+        help="what the target adds to the board's times, as a profile has it: "
+        "cpu:RATIO+opencl.launch:NS+opencl.gap:NS+opencl.completion:NS",
+    )
     bridge.add_argument("--board-timeout", type=float, default=0.0)
     bridge.add_argument(
         "--record", default="", metavar="FILE", help="record all calls"
@@ -154,8 +161,10 @@ def bridge_for(args) -> GilBridge:
     packed = {"trace_compress": True} if args.compress else {}
     # And of when the board waits.
     waits = {} if args.finish == "program" else {"finish_mode": args.finish}
-    # And of processors that slow each other down.
+    # And of processors that slow each other down, and what the target adds.
     slowed = {"contention": args.contention} if args.contention else {}
+    if args.costs:
+        slowed["costs"] = args.costs
     # And of channels.
     names = ("channel_files", "channel_input")
     channels = {name: getattr(args, name) for name in names}

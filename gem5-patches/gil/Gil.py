@@ -63,6 +63,12 @@ class GilBridge(SimObject):
         "another is at work: a number from 1 on, which 'gil calibrate' "
         "measures. Empty: 1",
     )
+    costs = Param.String(
+        "",
+        "What the target adds to the board's times, as 'gil calibrate' measures "
+        "it: cpu:RATIO, and for each API by its name opencl.launch:NS, .gap, "
+        ".completion, .scale and .offset, with + between. Empty: nothing",
+    )
     board_timeout = Param.Float(
         0.0,
         "Longest wall time of one call, in seconds; then the board counts as "

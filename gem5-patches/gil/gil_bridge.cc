@@ -80,6 +80,7 @@ GilBridge::configuration() const
     all += setting(*this, "time", p.time_mode);
     all += setting(*this, "finish", p.finish_mode);
     all += setting(*this, "contention", p.contention);
+    all += setting(*this, "costs", p.costs);
     all += setting(*this, "gpu", gpu);
     all += setting(*this, "trace", inOutputFolder(p.trace));
     if (p.trace_compress)

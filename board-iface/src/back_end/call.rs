@@ -1,6 +1,7 @@
 //! One call on the board: its memory, its measured time, the operations that ended
 //! with it.
 
+use super::cpu_time;
 use super::hold::{Frees, Hold, Leaving, Left};
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Outcome};
@@ -98,6 +99,7 @@ pub struct Call {
     shared: Vec<Hold>,
     frees: Option<(Vec<Leaving>, Left)>,
     cpu: Duration,
+    waits: bool,
     ended: Vec<Ended>,
     enqueued: bool,
 }
@@ -129,8 +131,17 @@ impl Call {
             shared: Vec::new(),
             frees: None,
             cpu: Duration::ZERO,
+            waits: false,
             ended: Vec::new(),
             enqueued: false,
+        }
+    }
+
+    /// The same call; what its API's function waits for the device is its time, too.
+    pub fn waiting(self) -> Self {
+        Self {
+            waits: true,
+            ..self
         }
     }
 
@@ -169,11 +180,17 @@ impl Call {
         self.finish
     }
 
-    /// Runs the API's function; its time is the call's time on the CPU.
+    /// Runs the API's function; its time on the CPU is the call's. Of a call that
+    /// [waits](Self::waiting), its time by the clock.
     pub fn timed<R>(&mut self, f: impl FnOnce() -> R) -> R {
-        let began = Instant::now();
-        let result = f();
-        self.cpu += began.elapsed();
+        let (result, took) = match self.waits {
+            true => {
+                let began = Instant::now();
+                (f(), began.elapsed())
+            }
+            false => cpu_time::measure(f),
+        };
+        self.cpu += took;
         result
     }
 

@@ -19,6 +19,7 @@
 
 pub mod arguments;
 pub mod call;
+pub mod cpu_time;
 pub mod dispatch;
 pub mod hold;
 pub mod info;

@@ -460,7 +460,8 @@ impl board::Session for Session {
         self.is_fixed = self.is_of_fixed(&call);
         let (op, args, event) = (call.head.op, call.head.args, call.head.event);
         let is_answered = call.head.answer;
-        let mut running = Call::of(call);
+        // A driver lets a call wait for the device where it has no space for more work.
+        let mut running = Call::of(call).waiting();
         let worked_ns = self.before(op, args, event.is_some());
         let result = match op.api() {
             wire::API => DISPATCH.run(self, &mut running, args),

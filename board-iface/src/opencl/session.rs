@@ -11,6 +11,7 @@ use super::refusal;
 use super::staging::Staged;
 use super::svm::Svm;
 use super::waits::StandIn;
+use crate::back_end::cpu_time;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::notices::Notices;
 use crate::back_end::operations::Operations;
@@ -62,6 +63,8 @@ impl Session {
     /// A session without objects but platforms and devices, which have the same
     /// numbers in every session.
     pub fn new(driver: &'static Driver, guest: Guest, budget: &Budget) -> Self {
+        // The driver's threads that are there are no call's.
+        cpu_time::look();
         let mut table = Table::default();
         for (kind, root) in driver.roots() {
             // A table without objects has room.

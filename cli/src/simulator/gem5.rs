@@ -210,6 +210,9 @@ impl<'a> Gem5<'a> {
         if let Some(factor) = self.args.contention() {
             command.args(["--contention", &factor.to_string()]);
         }
+        if let Some(costs) = self.args.costs() {
+            command.args(["--costs", &costs]);
+        }
         if self.args.gl_time != GlTime::Program {
             let finish = self.args.gl_time.finish();
             command.args(["--finish", finish.name()]);

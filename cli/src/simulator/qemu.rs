@@ -281,6 +281,9 @@ impl Qemu<'_> {
         if let Some(factor) = args.contention() {
             option += &format!(",contention={factor}");
         }
+        if let Some(costs) = args.costs() {
+            option += &format!(",costs={costs}");
+        }
         if args.gl_time != GlTime::Program {
             option += &format!(",finish={}", args.gl_time.finish());
         }
