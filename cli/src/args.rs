@@ -10,7 +10,7 @@ mod simulator;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
-use gil_benchmarks::{BenchArgs, ContentionArgs};
+use gil_benchmarks::{BenchArgs, ContentionArgs, LaunchesArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{Profile, ProfileError};
@@ -448,6 +448,9 @@ pub enum CalibrateCommand {
     /// How much longer a job takes while all processors of the board's device are at work
     /// than alone.
     Contention(CalibrateContentionArgs),
+    /// What OpenCL's calls cost beside their kernels: from a launch to its start, between
+    /// kernels, and from a kernel's end until a thread that waits goes on.
+    Calls(CalibrateCallsArgs),
 }
 
 /// Arguments of `gil calibrate contention`.
@@ -456,6 +459,18 @@ pub struct CalibrateContentionArgs {
     /// On what.
     #[command(flatten)]
     pub measured: ContentionArgs,
+    /// Write the board's profile, for `gil run --board-profile`; one that is there is
+    /// brought up to date.
+    #[arg(long, value_name = "PROFILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `gil calibrate calls`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateCallsArgs {
+    /// How.
+    #[command(flatten)]
+    pub measured: LaunchesArgs,
     /// Write the board's profile, for `gil run --board-profile`; one that is there is
     /// brought up to date.
     #[arg(long, value_name = "PROFILE")]

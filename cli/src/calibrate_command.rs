@@ -1,9 +1,9 @@
 //! `gil calibrate`: measures a board, for its profile.
 
-use crate::args::CalibrateContentionArgs;
+use crate::args::{CalibrateCallsArgs, CalibrateContentionArgs};
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
-use gil_benchmarks::{BenchError, Contended};
+use gil_benchmarks::{BenchError, Contended, Launched, Launches};
 use gil_board_client::profile::{Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
@@ -43,6 +43,25 @@ pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> 
     Ok(())
 }
 
+/// `gil calibrate calls`.
+///
+/// # Errors
+/// [`CalibrateError`], one sentence.
+pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
+    let mut profile = match &args.out {
+        Some(path) => to_extend(path)?,
+        None => Profile::empty(),
+    };
+    let launched =
+        measured(|folder, say| gil_benchmarks::launches(&args.measured, &profile, folder, say))?;
+    let _ = io::stdout().write_all(costs(&launched).as_bytes());
+    if let Some(path) = &args.out {
+        profile.calls.insert("opencl".into(), launched.calls);
+        Output::of("--out", path).write(profile.text().as_bytes())?;
+    }
+    Ok(())
+}
+
 /// The profile that is there, or an empty one.
 fn to_extend(path: &Path) -> Result<Profile, CalibrateError> {
     Output::of("--out", path).check()?;
@@ -53,16 +72,67 @@ fn to_extend(path: &Path) -> Result<Profile, CalibrateError> {
 }
 
 fn measure(args: &CalibrateContentionArgs) -> Result<Contended, BenchError> {
+    measured(|folder, say| gil_benchmarks::contention(&args.measured, folder, say))
+}
+
+/// Measures with a folder of its own, and shows the progress.
+fn measured<T>(
+    measure: impl FnOnce(&Path, &dyn Fn(&str)) -> Result<T, BenchError>,
+) -> Result<T, BenchError> {
     let progress = Progress::new(false);
     let signalled = Signalled::install(&progress)?;
     signalled.ask_children();
     let folder = folder::create()?;
     signalled.remove_at_exit(folder.path().into());
-    let measured =
-        gil_benchmarks::contention(&args.measured, folder.path(), &|what| progress.say(what));
+    let measured = measure(folder.path(), &|what| progress.say(what));
     progress.clear();
     signalled.comes_first(measured.is_err());
     measured
+}
+
+fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn costs(launched: &Launched) -> String {
+    let calls = &launched.calls;
+    let ns = |ns| us(Duration::from_nanos(ns));
+    let mut text = format!(
+        "{}: launch {:.1} us, gap {:.1} us, completion {:.1} us, medians of {}\n",
+        Words::from(calls.device.as_str()),
+        ns(calls.launch_ns),
+        ns(calls.gap_ns),
+        ns(calls.completion_ns),
+        calls.repetitions,
+    );
+    let Some(guest) = &launched.guest else {
+        return text;
+    };
+    text += &format!(
+        "{:34} {:>12} {:>22} {:>22}\n",
+        "", "natively", "in the guest", "with these costs"
+    );
+    let rows: [(String, fn(&Launches) -> Duration); 2] = [
+        ("a launch and a finish".into(), |it| it.one),
+        (format!("{} launches and a finish", launched.number), |it| {
+            it.many
+        }),
+    ];
+    for (what, of) in rows {
+        let native = of(&launched.native);
+        let [plain, corrected] = guest.each_ref().map(|it| beside(of(it), native));
+        text += &format!(
+            "{what:34} {:>9.1} us {plain:>22} {corrected:>22}\n",
+            us(native)
+        );
+    }
+    text
+}
+
+/// A time, and by how much it differs from this one.
+fn beside(time: Duration, from: Duration) -> String {
+    let part = (us(time) / us(from) - 1.0) * 100.0;
+    format!("{:.1} us ({part:+.1} %)", us(time))
 }
 
 fn shown(contended: &Contended) -> String {

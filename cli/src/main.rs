@@ -56,6 +56,9 @@ fn main() -> ExitCode {
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
+        Command::Calibrate(CalibrateCommand::Calls(args)) => {
+            exit_with(calibrate_command::calls(&args))
+        }
         Command::Calibrate(CalibrateCommand::Contention(args)) => {
             exit_with(calibrate_command::contention(&args))
         }
