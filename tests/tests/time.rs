@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 struct Scripted {
     agent: Child,
     address: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 const CPU_NS: u64 = 2_000;
@@ -39,7 +39,7 @@ impl Scripted {
         Self {
             agent,
             address,
-            _folder: folder,
+            folder: folder,
         }
     }
 
@@ -173,4 +173,40 @@ fn a_live_boards_time_is_within_its_own_spread() {
         off.len() <= 1 && off.iter().all(|(off, _)| is_the_kernels(*off)),
         "off by and allowed, in ns: {off:?}"
     );
+}
+
+/// Microseconds of the bridge's own guest instructions, at most, in a launch and a finish.
+const OWN_US: f64 = 40.0;
+
+#[test]
+fn a_profile_adds_what_calls_cost() {
+    let board = Scripted::start(1_000_000, 0);
+    let profile = board.folder.path().join("board.toml");
+    let costs = "version = 1\n[calls.opencl]\nlaunch_ns = 300_000\ngap_ns = 40_000\ncompletion_ns = 70_000\n";
+    std::fs::write(&profile, costs).unwrap();
+    let program = guest_program("benchmarks/programs/launches.c", Link::OpenCl);
+    let args = [
+        "--board".into(),
+        board.address.clone(),
+        "--board-profile".into(),
+        profile.display().to_string(),
+        program.display().to_string(),
+        "3".into(),
+        "2".into(),
+    ];
+    let finished = Run::new(args).finish().ok();
+    let lines = finished.stdout.lines().skip(1);
+    let times = lines.map(|line| {
+        let times = line.split(' ').map(|time| time.parse::<f64>().unwrap() / 1e3);
+        times.collect::<Vec<_>>()
+    });
+    let times: Vec<_> = times.collect();
+    assert_eq!(times.len(), 3, "{}", finished.stdout);
+    for all in times {
+        // Launch, kernel, completion; the same with a gap and another kernel.
+        let least = [1_370.0, 2_410.0, 300.0, 1_000.0];
+        for (time, least) in all.iter().zip(least) {
+            assert!((least..least + OWN_US).contains(time), "{all:?}");
+        }
+    }
 }
