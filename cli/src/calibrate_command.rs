@@ -112,21 +112,26 @@ fn costs(launched: &Launched) -> String {
         "{:34} {:>12} {:>22} {:>22}\n",
         "", "natively", "in the guest", "with these costs"
     );
-    let rows: [(String, fn(&Launches) -> Duration); 2] = [
-        ("a launch and a finish".into(), |it| it.one),
-        (format!("{} launches and a finish", launched.number), |it| {
-            it.many
-        }),
-    ];
-    for (what, of) in rows {
-        let native = of(&launched.native);
-        let [plain, corrected] = guest.each_ref().map(|it| beside(of(it), native));
-        text += &format!(
-            "{what:34} {:>9.1} us {plain:>22} {corrected:>22}\n",
-            us(native)
-        );
-    }
+    text += &row("a launch and a finish", &launched.native, guest, |it| {
+        it.one
+    });
+    let many = format!("{} launches and a finish", launched.number);
+    text += &row(&many, &launched.native, guest, |it| it.many);
     text
+}
+
+fn row(
+    what: &str,
+    native: &Launches,
+    guest: &[Launches; 2],
+    of: impl Fn(&Launches) -> Duration,
+) -> String {
+    let native = of(native);
+    let [plain, corrected] = guest.each_ref().map(|it| beside(of(it), native));
+    format!(
+        "{what:34} {:>9.1} us {plain:>22} {corrected:>22}\n",
+        us(native)
+    )
 }
 
 /// A time, and by how much it differs from this one.

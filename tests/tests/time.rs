@@ -197,7 +197,9 @@ fn a_profile_adds_what_calls_cost() {
     let finished = Run::new(args).finish().ok();
     let lines = finished.stdout.lines().skip(1);
     let times = lines.map(|line| {
-        let times = line.split(' ').map(|time| time.parse::<f64>().unwrap() / 1e3);
+        let times = line
+            .split(' ')
+            .map(|time| time.parse::<f64>().unwrap() / 1e3);
         times.collect::<Vec<_>>()
     });
     let times: Vec<_> = times.collect();
