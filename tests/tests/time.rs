@@ -39,7 +39,7 @@ impl Scripted {
         Self {
             agent,
             address,
-            folder: folder,
+            folder,
         }
     }
 
