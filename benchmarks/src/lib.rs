@@ -17,7 +17,6 @@ mod delay;
 mod diff;
 mod error;
 mod gles;
-mod launches;
 mod line;
 mod machine;
 mod opencl;
@@ -44,7 +43,7 @@ use std::path::Path;
 pub use args::{BenchArgs, Name};
 pub use contention::{Contended, ContentionArgs, contention};
 pub use error::BenchError;
-pub use launches::{Launched, Launches, LaunchesArgs, launches};
+pub use opencl::launches::{Launched, Launches, LaunchesArgs, launches};
 pub use program::NullCall;
 
 /// The API whose programs are measured.

@@ -16,7 +16,7 @@
 //! [cpu]
 //! ratio = 2.5            # the target's CPU takes so many times as long as the board's
 //!
-//! [calls.opencl]         # by the API's name
+//! [calls.gles]           # by the API's name
 //! launch_ns = 31000      # from an operation's submission to its start
 //! gap_ns = 4000          # from the end of what it waits for to its start
 //! completion_ns = 6000   # from its end until a thread that waits for it goes on
@@ -165,7 +165,7 @@ pub enum ProfileError {
         value: f64,
     },
     /// An API that there is not.
-    #[error("{} has [calls.{name}], and there is no API of that name: the names are those of `gil run --board API=…`, such as opencl", path.display())]
+    #[error("{} has [calls.{name}], and there is no API of that name: the names are those of `gil run --board API=…`, such as gles", path.display())]
     Api {
         /// Its path.
         path: PathBuf,

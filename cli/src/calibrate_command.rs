@@ -56,7 +56,7 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
         measured(|folder, say| gil_benchmarks::launches(&args.measured, &profile, folder, say))?;
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
     if let Some(path) = &args.out {
-        profile.calls.insert("opencl".into(), launched.calls);
+        profile.calls.insert(launched.api.into(), launched.calls);
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())

@@ -183,7 +183,7 @@ impl Host {
             finish: config.finish,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
-            target: Target::new(config),
+            target: Target::new(config.contention, &config.costs),
             devices: Devices::default(),
             events,
             stats,

@@ -1,8 +1,7 @@
 //! The target's devices: their engines, and what it adds to what the board measured, which
 //! is the setting `costs` with the numbers of a board's profile.
 
-use crate::config::Config;
-use gil_timing::{Costs, CpuRatio, Delays, Engines, Line};
+use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line};
 use gil_wire::{Op, api};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,11 +16,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// As the configuration has it.
-    pub fn new(config: &Config) -> Self {
+    /// Whose processors have this contention, and which adds this.
+    pub fn new(contention: Contention, costs: &AllCosts) -> Self {
         Self {
-            engines: Engines::with_contention(config.contention),
-            costs: Arc::new(config.costs.clone()),
+            engines: Engines::with_contention(contention),
+            costs: Arc::new(costs.clone()),
         }
     }
 }

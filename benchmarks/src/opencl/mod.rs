@@ -1,6 +1,7 @@
 //! OpenCL's programs.
 
 mod calls;
+pub mod launches;
 mod matmul;
 mod program;
 mod worker;

@@ -60,6 +60,8 @@ pub struct Launches {
 /// What was measured.
 #[derive(Clone, Debug)]
 pub struct Launched {
+    /// The API's name, in a profile.
+    pub api: &'static str,
     /// For the board's profile.
     pub calls: Calls,
     /// How many launches are many.
@@ -84,6 +86,7 @@ pub fn launches(
     if let Some(path) = &args.native {
         let (calls, native) = found(&read(path)?, path)?;
         return Ok(Launched {
+            api: API,
             calls,
             number: MANY,
             native,
@@ -102,6 +105,7 @@ pub fn launches(
         guest.push(in_guest(args, profile, calls, folder, &built.guest)?);
     }
     Ok(Launched {
+        api: API,
         calls,
         number: MANY,
         native,
