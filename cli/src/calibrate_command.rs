@@ -98,11 +98,12 @@ fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: launch {:.1} us, gap {:.1} us, completion {:.1} us, medians of {}\n",
+        "{}: launch {:.1} us, gap {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.launch_ns),
         ns(calls.gap_ns),
         ns(calls.completion_ns),
+        ns(calls.offset_ns.unsigned_abs()),
         calls.repetitions,
     );
     let Some(guest) = &launched.guest else {
