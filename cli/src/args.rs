@@ -6,6 +6,7 @@ mod gem5;
 mod network;
 mod share;
 mod simulator;
+mod trace;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -34,6 +35,9 @@ pub use gem5::{Gem5Options, Mode};
 pub use network::{Network, SERVERS};
 pub use share::{Out, Share};
 pub use simulator::{GlTime, Sim, Time};
+pub use trace::{
+    TraceCommand, TraceDiffArgs, TraceLsArgs, TraceMergeArgs, TraceShowArgs, TraceStatsArgs,
+};
 
 /// Run programs in a simulated ARM Linux system, with a real GPU in the loop.
 #[derive(Debug, Parser)]
@@ -84,6 +88,9 @@ pub enum Command {
     Cache(CacheCommand),
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
+    /// Show what is in a recording that `gil run --record` wrote.
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Show the guest's kernel, its functions, or make an ELF file of it for
     /// gem5.
     Kernel(KernelArgs),

@@ -31,6 +31,7 @@ mod stdin;
 mod supervise;
 mod sysroot;
 mod terminal;
+mod trace_command;
 mod watch;
 
 use args::{CalibrateCommand, Cli, Command, KeyCommand};
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Image(args) => exit_with(image_command::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
+        Command::Trace(command) => trace_command::run(&command),
         Command::Cache(command) => exit_with(cache_command::run(&command)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Completions(args) => exit_with(generate::completions(&args)),

@@ -454,6 +454,33 @@ pub fn pieces<'p, 'a>(
     Ok(pieces)
 }
 
+/// What is written before a stored payload to give it another head: prefix and head. The
+/// payload, as it is stored, is read for the checksum.
+///
+/// # Errors
+/// [`ReadError`]: the reader's, or as [`pieces`].
+pub fn with_head<'a>(
+    stored: &Stored,
+    record: &impl Record<'a>,
+    payload: &mut impl Read,
+) -> Result<Vec<u8>, ReadError> {
+    let kind = record.kind();
+    let head = record.encode();
+    let head = head.map_err(|error| FileError::Decode { kind, error })?;
+    check_payload(record.announced(), stored.prefix.payload_len)?;
+    let mut prefix = Prefix {
+        head_len: u32::try_from(head.len()).unwrap_or(u32::MAX),
+        kind,
+        ..stored.prefix
+    };
+    prefix.check_lengths()?;
+    let mut crc = prefix.checksum();
+    crc.update(&head);
+    copy(payload, prefix.stored_len, &mut io::sink(), &mut crc)?;
+    prefix.crc32 = crc.finalize();
+    Ok([&prefix.encode()[..], &head].concat())
+}
+
 fn check_payload(announced: Option<u64>, found: u64) -> Result<(), FileError> {
     let announced = announced.unwrap_or(u64::MAX);
     if announced != found {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`container`] | | the header and the record format of all of them |
 //! | [`recording`] | host interface → board agent | every request, answer and timing of a run |
+//! | [`difference`] | → replays, `gil trace diff` | where a request differs from a recorded one |
 //! | [`checkpoint`] | host interface → host interface | the sessions in a simulator's checkpoint |
 //!
 //! Heads contain types of `gil_wire`. A change of these types changes the files,
@@ -12,4 +13,5 @@
 
 pub mod checkpoint;
 pub mod container;
+pub mod difference;
 pub mod recording;

@@ -93,6 +93,12 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
     (api(op.api())?.effect)(op, args, result)
 }
 
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
+    (api(op.api())?.queue)(op, args)
+}
+
 /// The bytes of a hash up to the first that differs from the other's, six at
 /// least, in hexadecimal.
 fn around_difference(hash: &Hash, other: &Hash) -> String {

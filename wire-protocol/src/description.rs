@@ -38,6 +38,9 @@ pub struct Api {
     pub frames: &'static [u16],
     /// What a call leaves behind in its session.
     pub effect: EffectOf,
+    /// The queue on which a call puts its operation, by its arguments; `None` if they do
+    /// not say so.
+    pub queue: fn(Op, &[u8]) -> Option<u64>,
 }
 
 /// The kinds of object an API has, such as a context and a queue.

@@ -52,6 +52,11 @@ pub fn effect(_op: Op, _args: &[u8], _result: Option<&[u8]>) -> Option<Effect> {
     None
 }
 
+/// The queue of a call: jobs go to processors, which are no queues of the program's.
+pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
+    None
+}
+
 /// Bytes that are no call of a driver, or no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {

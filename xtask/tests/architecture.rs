@@ -164,6 +164,7 @@ const GENERIC: &[&str] = &[
     "guest-image/src",
     "report/src",
     "run-support/src",
+    "trace-tools/src",
 ];
 
 /// A back end's own, programs that benchmarks measure, and what is generated.

@@ -381,3 +381,28 @@ proptest! {
         prop_assert_eq!(back, payload);
     }
 }
+
+#[test]
+fn another_head_goes_before_the_same_payload() {
+    for compression in [NONE, Compression::Lz4] {
+        let payload = [7; 1000];
+        let bytes = later(&payload, compression);
+        let mut packed = Vec::new();
+        let stored = read(&mut &bytes[..], &mut packed).unwrap().unwrap();
+        let longer = Later(b"a longer head", 1000);
+        let front = with_head(&stored, &longer, &mut &packed[..]).unwrap();
+        let (again, unpacked) = one(&[&front[..], &packed].concat()).unwrap();
+        assert_eq!(
+            (again.head(), &unpacked[..]),
+            (&b"a longer head"[..], &payload[..])
+        );
+        let shorter = with_head(&stored, &longer, &mut &packed[..3]);
+        assert!(matches!(shorter, Err(ReadError::Cut)));
+        let other = with_head(&stored, &Later(b"", 999), &mut &packed[..]);
+        let wrong = FileError::Payload {
+            announced: 999,
+            found: 1000,
+        };
+        assert!(matches!(other, Err(ReadError::File(error)) if error == wrong));
+    }
+}

@@ -1050,3 +1050,10 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         _ => return None,
     })
 }
+
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+#[rustfmt::skip]
+pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
+    None
+}

@@ -29,6 +29,7 @@ pub static APIS: &[Api] = &[
         calls: opencl::CALLS,
         frames: opencl::FRAMES,
         effect: opencl::effect,
+        queue: opencl::queue,
     },
     Api {
         number: 2,
@@ -44,6 +45,7 @@ pub static APIS: &[Api] = &[
         calls: egl::CALLS,
         frames: egl::FRAMES,
         effect: egl::effect,
+        queue: egl::queue,
     },
     Api {
         number: 3,
@@ -59,6 +61,7 @@ pub static APIS: &[Api] = &[
         calls: gles::CALLS,
         frames: gles::FRAMES,
         effect: gles::effect,
+        queue: gles::queue,
     },
     Api {
         number: 32,
@@ -74,6 +77,7 @@ pub static APIS: &[Api] = &[
         calls: lima::CALLS,
         frames: lima::FRAMES,
         effect: lima::effect,
+        queue: lima::queue,
     },
     Api {
         number: 33,
@@ -89,6 +93,7 @@ pub static APIS: &[Api] = &[
         calls: panfrost::CALLS,
         frames: panfrost::FRAMES,
         effect: panfrost::effect,
+        queue: panfrost::queue,
     },
     Api {
         number: 34,
@@ -104,6 +109,7 @@ pub static APIS: &[Api] = &[
         calls: virtio_gpu::CALLS,
         frames: virtio_gpu::FRAMES,
         effect: virtio_gpu::effect,
+        queue: virtio_gpu::queue,
     },
     Api {
         number: 900,
@@ -119,6 +125,7 @@ pub static APIS: &[Api] = &[
         calls: toy::CALLS,
         frames: toy::FRAMES,
         effect: toy::effect,
+        queue: toy::queue,
     },
     Api {
         number: 901,
@@ -134,6 +141,7 @@ pub static APIS: &[Api] = &[
         calls: sample_gpu::CALLS,
         frames: sample_gpu::FRAMES,
         effect: sample_gpu::effect,
+        queue: sample_gpu::queue,
     },
 ];
 

@@ -3385,3 +3385,43 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         _ => return None,
     })
 }
+
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+#[rustfmt::skip]
+pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
+    use crate::state::decode;
+    Some(match op {
+        CL_ENQUEUE_READ_BUFFER => decode::<ClEnqueueReadBufferArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_WRITE_BUFFER => decode::<ClEnqueueWriteBufferArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_COPY_BUFFER => decode::<ClEnqueueCopyBufferArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_READ_IMAGE => decode::<ClEnqueueReadImageArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_WRITE_IMAGE => decode::<ClEnqueueWriteImageArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_COPY_IMAGE => decode::<ClEnqueueCopyImageArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_COPY_IMAGE_TO_BUFFER => decode::<ClEnqueueCopyImageToBufferArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_COPY_BUFFER_TO_IMAGE => decode::<ClEnqueueCopyBufferToImageArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_MAP_BUFFER => decode::<ClEnqueueMapBufferArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_MAP_IMAGE => decode::<ClEnqueueMapImageArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_UNMAP_MEM_OBJECT => decode::<ClEnqueueUnmapMemObjectArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_ND_RANGE_KERNEL => decode::<ClEnqueueNDRangeKernelArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_TASK => decode::<ClEnqueueTaskArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_MARKER => decode::<ClEnqueueMarkerArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_WAIT_FOR_EVENTS => decode::<ClEnqueueWaitForEventsArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_BARRIER => decode::<ClEnqueueBarrierArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_READ_BUFFER_RECT => decode::<ClEnqueueReadBufferRectArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_WRITE_BUFFER_RECT => decode::<ClEnqueueWriteBufferRectArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_COPY_BUFFER_RECT => decode::<ClEnqueueCopyBufferRectArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_FILL_BUFFER => decode::<ClEnqueueFillBufferArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_FILL_IMAGE => decode::<ClEnqueueFillImageArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_MIGRATE_MEM_OBJECTS => decode::<ClEnqueueMigrateMemObjectsArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_MARKER_WITH_WAIT_LIST => decode::<ClEnqueueMarkerWithWaitListArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_BARRIER_WITH_WAIT_LIST => decode::<ClEnqueueBarrierWithWaitListArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_FREE => decode::<ClEnqueueSVMFreeArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_MEMCPY => decode::<ClEnqueueSVMMemcpyArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_MEM_FILL => decode::<ClEnqueueSVMMemFillArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_MAP => decode::<ClEnqueueSVMMapArgs>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_UNMAP => decode::<ClEnqueueSVMUnmapArgs<'_>>(args)?.command_queue.0,
+        CL_ENQUEUE_SVM_MIGRATE_MEM => decode::<ClEnqueueSVMMigrateMemArgs<'_>>(args)?.command_queue.0,
+        _ => return None,
+    })
+}

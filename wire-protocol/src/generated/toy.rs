@@ -316,3 +316,16 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         _ => return None,
     })
 }
+
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+#[rustfmt::skip]
+pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
+    use crate::state::decode;
+    Some(match op {
+        TOY_SCALE => decode::<ToyScaleArgs>(args)?.current.0,
+        TOY_READ => decode::<ToyReadArgs>(args)?.current.0,
+        TOY_NOTIFY => decode::<ToyNotifyArgs>(args)?.current.0,
+        _ => return None,
+    })
+}

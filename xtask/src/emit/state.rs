@@ -25,6 +25,33 @@ pub fn effect(api: &Api, krate: &str, out: &mut String) {
     );
 }
 
+/// The function that says which queue a call puts its operation on.
+pub fn queue(api: &Api, krate: &str, out: &mut String) {
+    let arms: String = api.calls.iter().filter_map(queue_arm).collect();
+    let (op, args, import) = match arms.is_empty() {
+        true => ("_op", "_args", String::new()),
+        false => ("op", "args", format!("    use {krate}::state::decode;\n")),
+    };
+    let body = match arms.is_empty() {
+        true => "    None\n".into(),
+        false => format!("    Some(match op {{\n{arms}        _ => return None,\n    }})\n"),
+    };
+    let _ = writeln!(
+        out,
+        "\n/// The queue on which a call puts its operation, by its arguments; `None` if they do not\n/// say so.\n#[rustfmt::skip]\npub fn queue({op}: Op, {args}: &[u8]) -> Option<u64> {{\n{import}{body}}}"
+    );
+}
+
+fn queue_arm(call: &Call) -> Option<String> {
+    let name = ident(call.queue.as_deref()?);
+    let is_queue = |field: &WireField| field.name == name && field.ty == "Handle";
+    if !call.is_forwarded() || !args(call).iter().any(is_queue) {
+        return None;
+    }
+    let (op, ty) = (screaming(&call.name), type_name(call, "Args"));
+    Some(format!("        {op} => decode::<{ty}>(args)?.{name}.0,\n"))
+}
+
 fn unions(api: &Api, krate: &str, out: &mut String) {
     for (name, variants) in &api.unions {
         let holds = |ty: &FieldType| matches!(ty, FieldType::Handle | FieldType::Handles);

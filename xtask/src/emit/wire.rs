@@ -189,6 +189,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
         query_table(api, call, &mut out);
     }
     state::effect(api, krate, &mut out);
+    state::queue(api, krate, &mut out);
     out
 }
 

@@ -261,3 +261,16 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<gil_wire::st
         _ => return None,
     })
 }
+
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+#[rustfmt::skip]
+pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
+    use gil_wire::state::decode;
+    Some(match op {
+        CU_LAUNCH_KERNEL => decode::<CuLaunchKernelArgs<'_>>(args)?.hStream.0,
+        CU_MEMCPY_DTO_H_ASYNC_V2 => decode::<CuMemcpyDtoHAsyncV2Args>(args)?.hStream.0,
+        CU_STREAM_ADD_CALLBACK => decode::<CuStreamAddCallbackArgs>(args)?.hStream.0,
+        _ => return None,
+    })
+}

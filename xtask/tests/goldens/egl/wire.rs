@@ -232,3 +232,10 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<gil_wire::st
         _ => return None,
     })
 }
+
+/// The queue on which a call puts its operation, by its arguments; `None` if they do not
+/// say so.
+#[rustfmt::skip]
+pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
+    None
+}

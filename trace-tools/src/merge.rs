@@ -1,0 +1,186 @@
+//! `gil trace merge`: several recordings as one, of runs that follow each other.
+//!
+//! A replay serves the n-th session that is opened with the n-th of the recording. So the
+//! sessions of the second recording come behind those of the first, as they would had one
+//! board served both runs, and get the next numbers. Payloads are copied as they are.
+
+use crate::text::api_name;
+use crate::trace::Entry;
+use crate::{Trace, TraceError};
+use gil_files::container::HEADER_LEN;
+use gil_files::recording::{FILE, Record};
+use gil_wire::description::Hash;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// What was merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Sessions of the new recording.
+    pub sessions: u64,
+    /// Records of the new recording.
+    pub records: u64,
+}
+
+/// The same into a file, which is replaced if it is there, and removed if it cannot be
+/// written.
+///
+/// # Errors
+/// As [`merge`]; also if the file is one of those that are read.
+pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError> {
+    let there = std::fs::metadata(out).ok();
+    if let Some(there) = &there
+        && traces.iter().any(|trace| trace.is_file(there))
+    {
+        return Err(TraceError::Same { path: out.into() });
+    }
+    let mut file = Replaced {
+        path: out,
+        file: None,
+    };
+    let merged = merge(traces, &mut file);
+    if merged.is_err() && file.file.is_some() && there.is_none_or(|it| it.is_file()) {
+        // It would pass for a recording of less.
+        let _ = std::fs::remove_file(out);
+    }
+    merged
+}
+
+/// A file that is made with the first byte.
+struct Replaced<'p> {
+    path: &'p Path,
+    file: Option<BufWriter<File>>,
+}
+
+impl Write for Replaced<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.file.is_none() {
+            self.file = Some(BufWriter::new(File::create(self.path)?));
+        }
+        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+/// Writes recordings as one, in their order. Nothing is written if one of them cannot be
+/// merged.
+///
+/// # Errors
+/// [`TraceError`]: of one of them, also if its end is not whole, or of what is written.
+pub fn merge(traces: &mut [Trace], to: &mut dyn Write) -> Result<Merged, TraceError> {
+    let mut descriptions = Descriptions::default();
+    for trace in traces.iter_mut() {
+        descriptions.check(trace)?;
+    }
+    let mut merged = Merged::default();
+    to.write_all(&FILE.header()).map_err(TraceError::Output)?;
+    for trace in traces.iter() {
+        add(trace, &mut merged, to)?;
+    }
+    to.flush().map_err(TraceError::Output)?;
+    Ok(merged)
+}
+
+/// The description of each API, and where it was seen first.
+#[derive(Default)]
+struct Descriptions {
+    of: HashMap<u16, (Hash, String)>,
+    sessions: usize,
+}
+
+impl Descriptions {
+    /// Reads a recording to its end.
+    fn check(&mut self, trace: &mut Trace) -> Result<(), TraceError> {
+        trace.check_regular()?;
+        trace.each(|trace, entry, record| match record {
+            Record::SessionOpened(opened) => {
+                self.sessions += 1;
+                let apis = opened.apis.iter();
+                let mut pairs = apis.map(|api| (api.number, api.hash));
+                pairs.try_for_each(|(number, hash)| self.add(trace, entry, number, hash))
+            }
+            _ => Ok(()),
+        })?;
+        trace.check_whole()?;
+        match self.sessions <= crate::trace::SESSIONS_MAX {
+            true => Ok(()),
+            false => Err(TraceError::Sessions {
+                path: trace.path().into(),
+            }),
+        }
+    }
+
+    fn add(
+        &mut self,
+        trace: &Trace,
+        entry: &Entry,
+        number: u16,
+        hash: Hash,
+    ) -> Result<(), TraceError> {
+        let session = entry.session;
+        let here = format!("session {session} of {}", trace.path().display());
+        let (first, there) = self
+            .of
+            .entry(number)
+            .or_insert_with(|| (hash, here.clone()));
+        match *first == hash {
+            true => Ok(()),
+            false => Err(TraceError::Descriptions {
+                api: api_name(number),
+                here,
+                there: there.clone(),
+            }),
+        }
+    }
+}
+
+/// Adds one recording's records.
+fn add(trace: &Trace, merged: &mut Merged, to: &mut dyn Write) -> Result<(), TraceError> {
+    let before = merged.sessions;
+    let mut records = trace.records_from(1, HEADER_LEN as u64)?;
+    while let Some(entry) = records.next_entry()? {
+        let Ok(mut record) = entry.record() else {
+            continue;
+        };
+        if matches!(record, Record::SessionOpened(_)) {
+            merged.sessions += 1;
+        }
+        // What is of no session was of no use in its own recording, either.
+        if entry.session > 0 {
+            renumber(&mut record, before + entry.session);
+            write(trace, &entry, &record, to)?;
+            merged.records += 1;
+        }
+    }
+    Ok(())
+}
+
+fn write(
+    trace: &Trace,
+    entry: &Entry,
+    record: &Record<'_>,
+    to: &mut dyn Write,
+) -> Result<(), TraceError> {
+    let front = trace.with_head(entry, record)?;
+    to.write_all(&front).map_err(TraceError::Output)?;
+    let mut payload = trace.stored(entry)?;
+    let copied = io::copy(&mut payload, to);
+    copied.map(drop).map_err(TraceError::Output)
+}
+
+fn renumber(record: &mut Record<'_>, number: u64) {
+    let session = match record {
+        Record::SessionOpened(it) => &mut it.session,
+        Record::Call(it) => &mut it.session,
+        Record::Ended(it) => &mut it.session,
+        Record::SessionClosed(it) => &mut it.session,
+        Record::Device(it) => &mut it.session,
+        Record::Posted(it) => &mut it.session,
+    };
+    *session = number;
+}
