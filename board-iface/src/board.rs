@@ -55,6 +55,12 @@ pub trait Session {
     /// Runs a call. What goes wrong is in the outcome.
     fn call(&mut self, call: Call<'_>) -> Outcome;
 
+    /// Where the run departed from the one that was recorded, if the session answers from
+    /// a recording: it gives no answer any more, and the run must end.
+    fn departed(&self) -> Option<&str> {
+        None
+    }
+
     /// Waits until the operation that signals `event` ends, and says how.
     /// `None` if there is none that was not reported, or if it waits for what
     /// the guest has yet to cause.
@@ -142,6 +148,9 @@ pub enum BoardError {
     /// A back end's driver, or a recording.
     #[error(transparent)]
     Driver(Box<dyn std::error::Error + Send + Sync>),
+    /// A recording has no such session.
+    #[error(transparent)]
+    Departed(Box<dyn std::error::Error + Send + Sync>),
     /// No back end of this board takes such calls.
     #[error("this board has no back end for {0}: start an agent that has")]
     NoBackEnd(String),

@@ -121,6 +121,18 @@ pub enum SessionError {
     /// The board gives no session.
     #[error(transparent)]
     Board(#[from] BoardError),
+    /// The run is not the one that was recorded.
+    #[error("{0}")]
+    Departed(String),
+}
+
+impl SessionError {
+    fn is_departure(&self) -> bool {
+        matches!(
+            self,
+            Self::Departed(_) | Self::Board(BoardError::Departed(_))
+        )
+    }
 }
 
 fn silent(open: bool) -> &'static str {
@@ -151,8 +163,10 @@ pub fn serve(
         kept: HashMap::new(),
     };
     let result = server.run();
-    if let Err(error) = &result {
-        server.connection.refuse(&error.to_string());
+    match &result {
+        Ok(()) => {}
+        Err(error) if error.is_departure() => server.connection.depart(&error.to_string()),
+        Err(error) => server.connection.refuse(&error.to_string()),
     }
     ending();
     result
@@ -311,6 +325,7 @@ impl Server<'_> {
             Err(error) => Outcome::refused(error),
         };
         self.log(head, &outcome);
+        self.check_departure()?;
         match head.answer {
             true => {
                 let outs = parts.map(|parts| out_parts(&head.regions, parts));
@@ -318,6 +333,13 @@ impl Server<'_> {
             }
             false => self.keep(head, outcome),
         }
+    }
+
+    /// Whether the session's requests are the recorded ones, if they should be.
+    fn check_departure(&self) -> Result<(), SessionError> {
+        let session = self.session.as_deref();
+        let reason = session.and_then(Session::departed);
+        reason.map_or(Ok(()), |reason| Err(SessionError::Departed(reason.into())))
     }
 
     /// The event of an enqueue whose number is of an earlier report, for which
@@ -355,6 +377,7 @@ impl Server<'_> {
         let kept = self.kept.remove(&event);
         let session = self.session.as_mut();
         let first = kept.or_else(|| session?.finish(event, &self.budget));
+        self.check_departure()?;
         let mut all = vec![first.ok_or(SessionError::NotUnderWay(event))?];
         self.add_ended(&mut all);
         if let Some(times) = self.options.scripted {

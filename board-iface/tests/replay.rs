@@ -201,23 +201,27 @@ fn a_compressed_recording_is_answered_and_compared_as_any() {
     let pieces = container::pieces(&Record::Call(recorded), &payload, Compression::Lz4);
     file.extend(pieces.unwrap().concat());
     assert!(file.len() < 10_000, "{} bytes", file.len());
-    let answered = |input: &[u8]| {
+    let started = |input: &[u8]| {
         let agent = agent(&file).unwrap();
         let mut client = Client::open(&agent.address);
-        client.call(FIRST, b"args", &regions, &[input])
+        client.start(FIRST, true, b"args", &regions, &[input]);
+        (agent, client)
     };
-    let answer = answered(&input);
+    let (_agent, mut client) = started(&input);
+    let answer = client.done();
     assert_eq!(answer.status, CallStatus::Ran);
     assert_eq!(answer.out, [output]);
     let mut other = input;
     other[2999] ^= 1;
-    let reason = answered(&other).reason();
-    assert!(reason.contains("other data"), "{reason}");
+    let (_agent, mut client) = started(&other);
+    let reason = client.departure();
+    let byte = "byte 2999 of region 0 is 0x68 now and 0x69 in the recording";
+    assert!(reason.contains(byte), "{reason}");
 }
 
 /// Of a recorded call that signals `event`, and whose answer reports event 7 with
 /// so many zeroes.
-fn reporting(event: Option<u64>, zeroes: usize) -> Done {
+fn reporting(event: Option<u64>, zeroes: usize) -> (Agent, Client) {
     let mut recorded = call(101, FIRST);
     recorded.call.regions = REGIONS.to_vec();
     let report = Report {
@@ -237,13 +241,16 @@ fn reporting(event: Option<u64>, zeroes: usize) -> Done {
     let agent = Agent::start(&["--replay", path, "--max-memory", "1"]).unwrap();
     let mut client = Client::open(&agent.address);
     client.event = event;
-    first(&mut client, b"input")
+    client.start(FIRST, true, b"args", &REGIONS, &[b"input"]);
+    (agent, client)
 }
 
 #[test]
 fn a_reports_output_counts_against_the_sessions_bound() {
-    assert_eq!(reporting(None, 1 << 19).reports[0].1[0].len(), 1 << 19);
-    let reason = reporting(None, 2 << 20).reason();
+    let (_agent, mut client) = reporting(None, 1 << 19);
+    assert_eq!(client.done().reports[0].1[0].len(), 1 << 19);
+    let (_agent, mut client) = reporting(None, 2 << 20);
+    let reason = client.done().reason();
     assert!(
         reason.contains("the session's bound of 1048576"),
         "{reason}"
@@ -252,8 +259,10 @@ fn a_reports_output_counts_against_the_sessions_bound() {
 
 #[test]
 fn a_reports_output_fits_the_regions_of_its_call() {
-    assert_eq!(reporting(Some(7), 4).reports[0].1, [[0; 4]]);
-    let reason = reporting(Some(7), 5).reason();
+    let (_agent, mut client) = reporting(Some(7), 4);
+    assert_eq!(client.done().reports[0].1, [[0; 4]]);
+    let (_agent, mut client) = reporting(Some(7), 5);
+    let reason = client.departure();
     assert!(
         reason.contains("report of event 7 does not fit"),
         "{reason}"
@@ -285,39 +294,40 @@ fn what_only_a_newer_gil_knows_is_skipped_or_refused() {
 }
 
 #[test]
-fn a_run_that_departs_loses_its_session_with_a_sentence() {
-    let departs = |client: &mut Client, done: Done, what: &str| {
-        assert_eq!(done.status, CallStatus::Lost);
-        assert!(
-            done.reason().contains("call 1 of session 1"),
-            "{}",
-            done.reason()
-        );
-        assert!(done.reason().contains(what), "{}", done.reason());
-        let after = client.call(SECOND, b"args", &[], &[]);
-        assert_eq!(
-            (after.status, after.result),
-            (CallStatus::Lost, done.result)
-        );
-    };
-    type Depart = fn(&mut Client) -> Done;
-    let cases: [(Depart, &str); 4] = [
+fn a_run_that_departs_ends_with_a_sentence() {
+    type Depart = fn(&mut Client) -> u64;
+    let cases: [(Depart, &str); 5] = [
         (
-            |c| c.call(SECOND, b"args", &REGIONS, &[b"input"]),
-            "was recorded",
+            |c| c.start(SECOND, true, b"args", &REGIONS, &[b"input"]),
+            "it is clGetPlatformInfo now and clGetPlatformIDs in the recording;",
         ),
         (
-            |c| c.call(FIRST, b"other", &REGIONS, &[b"input"]),
-            "other arguments",
+            |c| c.start(FIRST, true, b"arms", &REGIONS, &[b"input"]),
+            "byte 2 of its arguments is 0x6d now and 0x67 in the recording;",
         ),
-        (|c| c.call(FIRST, b"args", &[], &[]), "other regions"),
-        (|c| first(c, b"INPUT"), "other data"),
+        (
+            |c| c.start(FIRST, true, b"args", &[], &[]),
+            "it has 0 regions now and 2 in the recording;",
+        ),
+        (
+            |c| c.start(FIRST, true, b"args", &REGIONS, &[b"inPut"]),
+            "byte 2 of region 0 is 0x50 now and 0x70 in the recording;",
+        ),
+        (
+            // Nobody asks for an answer, but the connection ends.
+            |c| c.start(FIRST, false, b"arms", &REGIONS, &[b"input"]),
+            "byte 2 of its arguments is 0x6d now",
+        ),
     ];
-    for (depart, what) in cases {
+    for (depart, clause) in cases {
         let agent = agent(&recording()).unwrap();
         let mut client = Client::open(&agent.address);
-        let done = depart(&mut client);
-        departs(&mut client, done, what);
+        depart(&mut client);
+        let reason = client.departure();
+        let place = "the run departs from the recording at call 1 of session 1 (cl";
+        assert!(reason.starts_with(place), "{reason}");
+        assert!(reason.contains(", thread 1, sequence number "), "{reason}");
+        assert!(reason.contains(clause), "{reason}");
     }
 }
 
@@ -343,14 +353,11 @@ fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
         let mut client = Client::open(&agent.address);
         assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
         client.start(SECOND, false, b"args", &[], &[]);
-        let third = client.call(SECOND, b"args", &[], &[]);
-        assert!(
-            third.reason().contains("ends after 2 calls"),
-            "{}",
-            third.reason()
-        );
+        client.start(SECOND, true, b"args", &[], &[]);
+        let third = client.departure();
+        assert!(third.contains("ends after 2 calls"), "{third}");
         let why = "the file ends within a record): record the run again";
-        assert!(third.reason().contains(why), "{}", third.reason());
+        assert!(third.contains(why), "{third}");
     }
 }
 
@@ -363,17 +370,18 @@ fn a_damaged_recording_says_so_where_it_ends() {
         bytes[records[record + 1] - 1] ^= 1;
         agent(&bytes).unwrap()
     };
-    let third = damaged(3);
-    let mut client = Client::open(&third.address);
+    let third_damaged = damaged(3);
+    let mut client = Client::open(&third_damaged.address);
     assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
     client.start(SECOND, false, b"args", &[], &[]);
-    let lost = client.call(SECOND, b"args", &[], &[]);
-    assert!(lost.reason().contains("ends after 2 calls"));
-    assert!(lost.reason().contains("a record's checksum is"));
+    client.start(SECOND, true, b"args", &[], &[]);
+    let third = client.departure();
+    assert!(third.contains("ends after 2 calls"), "{third}");
+    assert!(third.contains("a record's checksum is"), "{third}");
     let beginning = damaged(0);
     let mut client = Client::connect(&beginning.address);
     client.send_open();
-    let refusal = client.refusal();
+    let refusal = client.departure();
     assert!(refusal.contains("holds 0 sessions"), "{refusal}");
     assert!(refusal.contains("a record's checksum is"), "{refusal}");
 }
@@ -392,6 +400,8 @@ fn files_that_are_no_recordings_are_refused_in_a_sentence() {
     assert!(refused(before).contains(sentence));
     let nowhere = replay(Path::new("/nonexistent/recording")).err().unwrap();
     assert!(nowhere.contains("cannot read the recording"), "{nowhere}");
+    let pipe = replay(Path::new("/dev/null")).err().unwrap();
+    assert!(pipe.contains("is no regular file"), "{pipe}");
 }
 
 #[test]
@@ -400,7 +410,7 @@ fn one_session_more_than_recorded_is_refused() {
     let _first = Client::open(&agent.address);
     let mut second = Client::connect(&agent.address);
     second.send_open();
-    assert!(second.refusal().contains("holds 1 session and one more"));
+    assert!(second.departure().contains("holds 1 session and one more"));
 }
 
 #[test]
@@ -421,5 +431,5 @@ fn a_session_without_a_call_uses_nothing_of_the_recording() {
     // It made a call: that was the recording's only session.
     let mut client = Client::connect(&agent.address);
     client.send_open();
-    assert!(client.refusal().contains("holds 1 session and one more"));
+    assert!(client.departure().contains("holds 1 session and one more"));
 }

@@ -478,7 +478,14 @@ impl Session {
         let (process, board) = (link.process(), link.at());
         let text = format!("process {process} lost {board} in {op}: {error}");
         context.stats.lost(self.links.place(op), &text);
-        context.events.warn(text);
+        match error {
+            // What the program did from here on would be nobody's run.
+            ClientError::Departed(reason) => {
+                let text = reason.to_string();
+                context.events.tell(Monitor::Fatal { text });
+            }
+            _ => context.events.warn(text),
+        }
         Refusal::Lost
     }
 

@@ -138,6 +138,9 @@ pub enum ClientError {
     /// The agent refused.
     #[error("the board refused: {0}")]
     Refused(Words),
+    /// The run is not the one that was recorded.
+    #[error("{0}")]
+    Departed(Words),
     /// The connection ended.
     #[error("the board closed the connection: look at gil-board's own output")]
     Closed,
@@ -510,12 +513,14 @@ impl Client {
     /// The connection ended while sending: the agent may have said why.
     fn farewell(&mut self) -> ClientError {
         use gil_wire::message::Reply;
-        if let Ok(received) = self.reply()
-            && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&received.header)
-        {
-            return ClientError::Refused(reason.into());
+        let Ok(received) = self.reply() else {
+            return ClientError::Closed;
+        };
+        match postcard::from_bytes(&received.header) {
+            Ok(Reply::Refused { reason }) => ClientError::Refused(reason.into()),
+            Ok(Reply::Departed { reason }) => ClientError::Departed(reason.into()),
+            _ => ClientError::Closed,
         }
-        ClientError::Closed
     }
 }
 

@@ -201,6 +201,12 @@ impl<M: Meter> Connection<M> {
         let _ = self.reply(&Reply::Refused { reason }, &[], false);
     }
 
+    /// Says where the run departs from what was recorded, as the connection's last word.
+    pub fn depart(&mut self, reason: &str) {
+        let reason = reason.to_owned();
+        let _ = self.reply(&Reply::Departed { reason }, &[], false);
+    }
+
     fn send(&mut self, head: &[u8], payload: &[&[u8]]) -> Result<(), ConnectionError> {
         let spans = [head].into_iter().chain(payload.iter().copied());
         self.stream.send(&self.end, spans.map(Span::source))?;

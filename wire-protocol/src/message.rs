@@ -339,6 +339,12 @@ pub enum Reply<'a> {
     },
     /// The agent's status.
     Status(Status),
+    /// The connection ends, and so must the run: the board answers from a recording, and
+    /// the request is none that was recorded. One sentence says where they part.
+    Departed {
+        /// For the user.
+        reason: String,
+    },
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes compared or read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 256 << 10;
 
 /// A recording.
@@ -122,7 +122,12 @@ impl Recording {
             error,
         };
         let file = File::open(path).map_err(fail)?;
-        let total = file.metadata().map_err(fail)?.len();
+        let meta = file.metadata().map_err(fail)?;
+        if !meta.is_file() {
+            let path = path.into();
+            return Err(ReplayError::NoFile { path });
+        }
+        let total = meta.len();
         if total == 0 {
             return Err(refuse(FileError::Empty));
         }
@@ -176,22 +181,6 @@ impl Read for At<'_> {
         self.at += read as u64;
         Ok(read)
     }
-}
-
-/// Whether the next bytes are these.
-///
-/// # Errors
-/// The system's; also if the file was cut since it was opened.
-pub fn equals(payload: &mut impl Read, bytes: &[u8]) -> io::Result<bool> {
-    let mut chunk = vec![0; CHUNK.min(bytes.len())];
-    for piece in bytes.chunks(CHUNK) {
-        let chunk = &mut chunk[..piece.len()];
-        payload.read_exact(chunk)?;
-        if chunk != piece {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Reads records until one is not whole. One that only a newer gil knows is an

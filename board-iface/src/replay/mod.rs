@@ -5,8 +5,9 @@ mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
 use crate::region::{Budget, OverBudget, Region};
-use file::{Recording, equals};
+use file::Recording;
 use gil_files::container::FileError;
+use gil_files::difference::Difference;
 use gil_files::recording::FILE;
 use gil_transport::memory::OutOfMemory;
 use gil_wire::api::Described;
@@ -28,6 +29,12 @@ pub enum ReplayError {
         path: PathBuf,
         /// The system's word.
         source: io::Error,
+    },
+    /// Its answers cannot be read when they are needed.
+    #[error("the recording {} is no regular file, and a replay reads parts of it again: save it in a file first", path.display())]
+    NoFile {
+        /// The file.
+        path: PathBuf,
     },
     /// It is no recording for this build.
     #[error("{}: {error}", path.display())]
@@ -74,7 +81,7 @@ fn sessions(count: usize) -> String {
 
 impl From<ReplayError> for BoardError {
     fn from(error: ReplayError) -> Self {
-        Self::Driver(Box::new(error))
+        Self::Departed(Box::new(error))
     }
 }
 
@@ -82,42 +89,24 @@ impl From<ReplayError> for BoardError {
 #[derive(Debug, thiserror::Error)]
 enum Departure {
     #[error(
-        "the run departs from the recording at call {call} of session {session}: {now} where {recorded} was recorded"
-    )]
-    Op {
-        session: usize,
-        call: usize,
-        now: gil_wire::Op,
-        recorded: gil_wire::Op,
-    },
-    #[error(
-        "the run departs from the recording at call {call} of session {session}: {now} has other {what} than the recorded {recorded}"
+        "the run departs from the recording at {place}: {}; replay the run that was recorded, or record it again",
+        difference.between("now", "in the recording")
     )]
     Differs {
-        session: usize,
-        call: usize,
-        now: gil_wire::Op,
-        recorded: gil_wire::Op,
-        what: &'static str,
+        place: CallPlace,
+        difference: Difference,
     },
     #[error(
-        "the recording of session {session} ends after {calls} calls, and {now} was called: {}",
-        rest.as_deref().unwrap_or("the recorded run ended there")
+        "the run departs from the recording at {place}: the recorded session ends after {calls} calls; {}",
+        rest.as_deref().unwrap_or("replay the run that was recorded, or record it again")
     )]
     End {
-        session: usize,
+        place: CallPlace,
         calls: usize,
-        now: gil_wire::Op,
         rest: Option<String>,
     },
-    #[error(
-        "the board was lost in the recorded run at call {call} of session {session}, {now}: there is no answer to give"
-    )]
-    Unanswered {
-        session: usize,
-        call: usize,
-        now: gil_wire::Op,
-    },
+    #[error("the board was lost in the recorded run at {0}: there is no answer to give")]
+    Unanswered(CallPlace),
     #[error("the recording cannot be read: {0}")]
     Io(#[from] io::Error),
     #[error("the recording is damaged: {0}")]
@@ -136,6 +125,28 @@ enum Departure {
     Budget(#[from] OverBudget),
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+}
+
+/// A call's place in its run.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("call {call} of session {session} ({op}, thread {thread}, sequence number {seq})")]
+struct CallPlace {
+    session: usize,
+    call: usize,
+    op: gil_wire::Op,
+    thread: u32,
+    seq: u64,
+}
+
+impl Departure {
+    /// Whether the session is lost as any may be: as the recorded one was, or for want of
+    /// memory. Then the run goes on.
+    fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::Unanswered(_) | Self::Budget(_) | Self::Memory(_)
+        )
+    }
 }
 
 /// A board that answers from a recording.
@@ -204,6 +215,7 @@ impl Board for ReplayBoard {
             next: 0,
             rooms: HashMap::new(),
             departed: None,
+            lost: None,
         }))
     }
 }
@@ -217,6 +229,8 @@ struct ReplaySession<'b> {
     /// reported.
     rooms: HashMap<u64, Vec<u64>>,
     departed: Option<String>,
+    /// Why no call is answered any more, where the run goes on.
+    lost: Option<String>,
 }
 
 impl Drop for ReplaySession<'_> {
@@ -239,24 +253,27 @@ impl Session for ReplaySession<'_> {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        if let Some(reason) = &self.departed {
+        if let Some(reason) = self.departed.as_ref().or(self.lost.as_ref()) {
             return Outcome::lost(reason);
         }
         self.answer(call).unwrap_or_else(|departure| {
-            let reason = departure.to_string();
-            let outcome = Outcome::lost(&reason);
-            self.departed = Some(reason);
+            let outcome = Outcome::lost(&departure);
+            self.end(&departure);
             outcome
         })
     }
 
+    fn departed(&self) -> Option<&str> {
+        self.departed.as_deref()
+    }
+
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended> {
-        if self.departed.is_some() {
+        if self.departed.is_some() || self.lost.is_some() {
             return None;
         }
         self.ended(event, budget).unwrap_or_else(|departure| {
             tracing::warn!("{departure}");
-            self.departed = Some(departure.to_string());
+            self.end(&departure);
             None
         })
     }
@@ -292,9 +309,8 @@ impl ReplaySession<'_> {
         let calls = &recording.sessions[self.number].calls;
         let Some(recorded) = calls.get(self.next) else {
             return Err(Departure::End {
-                session: self.number + 1,
+                place: self.place(&call, self.next + 1),
                 calls: calls.len(),
-                now: call.head.op,
                 rest: recording.rest_in_words(),
             });
         };
@@ -307,12 +323,30 @@ impl ReplaySession<'_> {
         }
         match &head.done {
             Some(done) => self.done(call, done, &mut payload),
-            None if head.call.answer => Err(Departure::Unanswered {
-                session: self.number + 1,
-                call: self.next,
-                now: call.head.op,
-            }),
+            None if head.call.answer => {
+                let place = self.place(&call, self.next);
+                Err(Departure::Unanswered(place))
+            }
             None => Ok(ran(&[], 0)),
+        }
+    }
+
+    /// Nothing is answered any more.
+    fn end(&mut self, departure: &Departure) {
+        let reason = Some(departure.to_string());
+        match departure.is_loss() {
+            true => self.lost = reason,
+            false => self.departed = reason,
+        }
+    }
+
+    fn place(&self, call: &Call<'_>, number: usize) -> CallPlace {
+        CallPlace {
+            session: self.number + 1,
+            call: number,
+            op: call.head.op,
+            thread: call.head.thread,
+            seq: call.head.seq,
         }
     }
 
@@ -322,36 +356,15 @@ impl ReplaySession<'_> {
         recorded: &message::Call<'_>,
         payload: &mut impl Read,
     ) -> Result<(), Departure> {
-        let (session, number) = (self.number + 1, self.next);
-        if call.head.op != recorded.op {
-            return Err(Departure::Op {
-                session,
-                call: number,
-                now: call.head.op,
-                recorded: recorded.op,
-            });
-        }
-        let same = |region: &Region, desc: &gil_wire::message::RegionDesc| {
-            region.dir() == desc.dir && region.len() as u64 == desc.len
+        let ins = call.regions.iter().filter(|region| region.dir().is_in());
+        let ins: Vec<&[u8]> = ins.map(Region::bytes).collect();
+        let difference = match Difference::of_heads(call.head, recorded) {
+            Some(difference) => Some(difference),
+            None => Difference::of_input(&recorded.regions, &mut Joined(&ins, 0), payload)?,
         };
-        let regions = call.regions.iter().zip(&recorded.regions);
-        let what = if call.head.args != recorded.args {
-            "arguments"
-        } else if call.regions.len() != recorded.regions.len()
-            || !regions.clone().all(|(r, d)| same(r, d))
-        {
-            "regions"
-        } else if !same_bytes(&call.regions, payload)? {
-            "data"
-        } else {
-            return Ok(());
-        };
-        Err(Departure::Differs {
-            session,
-            call: number,
-            now: call.head.op,
-            recorded: recorded.op,
-            what,
+        difference.map_or(Ok(()), |difference| {
+            let place = self.place(call, self.next);
+            Err(Departure::Differs { place, difference })
         })
     }
 
@@ -413,13 +426,22 @@ impl ReplaySession<'_> {
     }
 }
 
-fn same_bytes(regions: &[Region], payload: &mut impl Read) -> io::Result<bool> {
-    for region in regions.iter().filter(|region| region.dir().is_in()) {
-        if !equals(payload, region.bytes())? {
-            return Ok(false);
+/// Pieces of memory, one behind the other.
+struct Joined<'a>(&'a [&'a [u8]], usize);
+
+impl Read for Joined<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let [piece, rest @ ..] = self.0 {
+            if self.1 == piece.len() {
+                (self.0, self.1) = (rest, 0);
+                continue;
+            }
+            let read = (&piece[self.1..]).read(out)?;
+            self.1 += read;
+            return Ok(read);
         }
+        Ok(0)
     }
-    Ok(true)
 }
 
 fn text(len: u64, payload: &mut impl Read) -> Result<Vec<u8>, Departure> {

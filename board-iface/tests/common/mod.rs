@@ -206,6 +206,15 @@ impl Client {
         .unwrap()
     }
 
+    /// Where the run departs from the recording.
+    pub fn departure(&mut self) -> String {
+        self.receive(|reply, _| match reply {
+            Reply::Departed { reason } => reason,
+            other => panic!("{other:?}"),
+        })
+        .unwrap()
+    }
+
     pub fn ping(&mut self, nonce: u64) -> io::Result<()> {
         let mut bytes = Vec::new();
         frame::begin(&Request::Ping { nonce }, 0, &mut bytes).unwrap();

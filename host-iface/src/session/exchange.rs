@@ -343,6 +343,7 @@ fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<(Done<'a>, Vec<Posted
             Ok((done, posted))
         }
         Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
+        Reply::Departed { reason } => Err(ClientError::Departed(reason.into())),
         other => Err(unexpected(&other, "the call's answer")),
     }
 }

@@ -280,7 +280,7 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Survey(_) | Reply::Contents | Reply::Restored => "a part of a checkpoint".into(),
         Reply::Unable { reason } => Words::from(reason.as_str()).to_string(),
         Reply::Status(_) => "the agent's status".into(),
-        Reply::Refused { .. } => "a refusal".into(),
+        Reply::Refused { .. } | Reply::Departed { .. } => "a refusal".into(),
     };
     ClientError::Unexpected { found, expected }
 }

@@ -170,6 +170,7 @@ impl Link {
         match postcard::from_bytes(&header).map_err(FrameError::from)? {
             Reply::Opened { apis } => self.served = Served::by(apis),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
+            Reply::Departed { reason } => return Err(ClientError::Departed(reason.into())),
             other => return Err(unexpected(&other, "the session's opening")),
         }
         self.record_opening(context);

@@ -35,6 +35,7 @@ impl Session {
         let (reports, busy_ns) = match reply {
             Reply::Ended { reports, busy_ns } if is_about(&reports, event) => (reports, busy_ns),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
+            Reply::Departed { reason } => return Err(ClientError::Departed(reason.into())),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
         let place = self.links.place(self.op_of(event));

@@ -265,6 +265,7 @@ impl Answer {
         match self.reply()? {
             Reply::Done { done, .. } => Ok(done),
             Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
+            Reply::Departed { reason } => Err(ClientError::Departed(reason.into())),
             other => Err(unexpected(&other, "the call's answer")),
         }
     }
@@ -341,6 +342,7 @@ fn restored(client: &mut Client) -> Result<Result<(), String>, ClientError> {
         Reply::Restored => Ok(Ok(())),
         Reply::Unable { reason } => Ok(Err(Words::from(reason).to_string())),
         Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
+        Reply::Departed { reason } => Err(ClientError::Departed(reason.into())),
         other => Err(unexpected(&other, "a part's restoring")),
     }
 }
