@@ -12,7 +12,7 @@ use gil_wire::ending::Ending;
 use gil_wire::message::{CallStatus, Done, Report};
 use gil_wire::words::Words;
 use gil_wire::{Op, api};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
 use std::ops::RangeInclusive;
 
@@ -43,6 +43,7 @@ pub fn show(trace: &mut Trace, shown: &Shown, to: &mut dyn Write) -> Result<(), 
     let mut lines = Lines {
         shown,
         events: Events::default(),
+        posted_ns: HashMap::new(),
         seen: BTreeSet::new(),
         to,
     };
@@ -61,6 +62,8 @@ const HEADER: &str = "record  session  process  thread      seq  call           
 struct Lines<'s> {
     shown: &'s Shown,
     events: Events,
+    /// What posts took, by session, as part of its next answer.
+    posted_ns: HashMap<u64, u64>,
     /// Sessions that were opened, of those that are shown.
     seen: BTreeSet<u64>,
     to: &'s mut dyn Write,
@@ -94,10 +97,13 @@ impl Lines<'_> {
             return Ok(());
         };
         let op = self.op(entry.session, &record);
+        let own_ns = self.own_ns(entry.session, &record);
         if !self.is_shown(entry, op) {
             return Ok(());
         }
-        self.write(&line(&record, op).columns(entry, trace.process(entry.session)))?;
+        let mut line = line(&record, op);
+        line.cpu_ns = own_ns.or(line.cpu_ns);
+        self.write(&line.columns(entry, trace.process(entry.session)))?;
         match (&record, self.shown.bytes) {
             (Record::Call(called), Some(most)) => self.call_bytes(trace, entry, called, most),
             (Record::Ended(ended), Some(most)) => {
@@ -127,6 +133,24 @@ impl Lines<'_> {
             }
             Record::Ended(ended) => self.events.ends(session, ended.report.event),
             Record::SessionClosed(_) | Record::Device(_) | Record::Posted(_) => None,
+        }
+    }
+
+    /// What an answered call took without the posts before it.
+    fn own_ns(&mut self, session: u64, record: &Record<'_>) -> Option<u64> {
+        match record {
+            Record::Posted(costs) => {
+                let sum = self.posted_ns.entry(session).or_default();
+                let posted = costs.posted.iter();
+                *sum = posted.fold(*sum, |sum, it| sum.saturating_add(it.cpu_ns));
+                None
+            }
+            Record::Call(called) if called.call.answer => {
+                let posted_ns = self.posted_ns.remove(&session).unwrap_or(0);
+                let done = called.done.as_ref();
+                done.map(|done| done.cpu_ns.saturating_sub(posted_ns))
+            }
+            _ => None,
         }
     }
 

@@ -135,8 +135,9 @@ fn each_record_has_a_line() {
         "5 1 101 - - end of clEnqueueWriteBuffer - 5 - - 2 B - 3.000 us failed with -5",
         "6 1 101 7 3 glFlush post - - 4 B - - -",
         "7 1 101 - - cost of posts - - - - - 700 ns - 1 glFlush 700 ns",
+        "8 1 101 7 4 glFinish sync - - 4 B 1 B 3.300 us -",
     ];
-    assert_eq!([1, 3, 4, 5, 6, 7].map(|at| &lines[at][..]), some);
+    assert_eq!([1, 3, 4, 5, 6, 7, 8].map(|at| &lines[at][..]), some);
     assert!(text.lines().all(|line| line == line.trim_end()));
 }
 
