@@ -182,6 +182,10 @@ pub struct RunArgs {
     /// Compress what is recorded.
     #[arg(long, requires = "record")]
     pub compress: bool,
+    /// Log every call: when it was made and returned in simulated time, its operation's
+    /// start and end, its bytes. `gil report FILE` makes tables, CSV and time lines of it.
+    #[arg(long, value_name = "FILE")]
+    pub calls: Option<PathBuf>,
     /// Draw by Debian's Mesa and this driver of a GPU, whose calls the board's own
     /// driver of that name executes: virtio_gpu, lima or panfrost. Usually programs draw
     /// by gil's libraries for EGL and OpenGL ES. With --screen or --display, virtio_gpu

@@ -147,7 +147,8 @@ fn prepare_and_simulate(
         progress.note(lack);
     }
     shared.serve(at, progress)?;
-    let _recording = make_recording(args, at)?;
+    let _recording = make("--record", args.record.as_deref(), &at.join(file::TRACE))?;
+    let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
     keep(args, &*simulator, at, &ended)?;
@@ -178,6 +179,9 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if let Some(record) = &args.record {
         Output::of("--record", record).check()?;
     }
+    if let Some(calls) = &args.calls {
+        Output::of("--calls", calls).check()?;
+    }
     if let Some(keep) = &args.keep {
         Output::of("--keep", keep).check_folder()?;
     }
@@ -190,14 +194,18 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     Ok(())
 }
 
-/// The file that the simulator records to, by a link in the run's folder.
-fn make_recording(args: &RunArgs, at: &Path) -> Result<Option<Made>, RunError> {
-    let Some(record) = &args.record else {
+/// The file that an option has the simulator write, by a link in the run's folder.
+fn make(
+    option: &'static str,
+    path: Option<&Path>,
+    link: &Path,
+) -> Result<Option<Made>, RunError> {
+    let Some(path) = path else {
         return Ok(None);
     };
-    let target = std::path::absolute(record).at(record)?;
-    let made = Output::of("--record", &target).make()?;
-    symlink(&target, at.join(file::TRACE)).at(&target)?;
+    let target = std::path::absolute(path).at(path)?;
+    let made = Output::of(option, &target).make()?;
+    symlink(&target, link).at(&target)?;
     Ok(made)
 }
 

@@ -130,6 +130,9 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         "--compress", action="store_true", help="compress what is recorded"
     )
     bridge.add_argument(
+        "--calls", default="", metavar="FILE", help="a row for every call"
+    )
+    bridge.add_argument(
         "--report",
         default="gil.json",
         metavar="FILE",
@@ -159,6 +162,8 @@ def bridge_for(args) -> GilBridge:
     private = {"key": args.key} if args.key else {}
     # The same of compression.
     packed = {"trace_compress": True} if args.compress else {}
+    # And of a log of calls.
+    logged = {"calls": args.calls} if args.calls else {}
     # And of when the board waits.
     waits = {} if args.finish == "program" else {"finish_mode": args.finish}
     # And of processors that slow each other down, and what the target adds.
@@ -177,6 +182,7 @@ def bridge_for(args) -> GilBridge:
         board_timeout=args.board_timeout,
         trace=args.record,
         **packed,
+        **logged,
         **waits,
         **slowed,
         report=args.report,

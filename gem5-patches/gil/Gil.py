@@ -80,6 +80,11 @@ class GilBridge(SimObject):
         "replaying board; relative to the output folder. Empty: none",
     )
     trace_compress = Param.Bool(False, "Compress what is recorded")
+    calls = Param.String(
+        "",
+        "File in which every call gets a row, for 'gil report'; relative to "
+        "the output folder. Empty: none",
+    )
     report = Param.String(
         "",
         "File that gets gil's own report as JSON at the end; relative to the "

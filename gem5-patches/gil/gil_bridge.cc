@@ -85,6 +85,7 @@ GilBridge::configuration() const
     all += setting(*this, "trace", inOutputFolder(p.trace));
     if (p.trace_compress)
         all += "trace-compress=on,";
+    all += setting(*this, "calls", inOutputFolder(p.calls));
     all += setting(*this, "report", inOutputFolder(p.report));
     all += setting(*this, "monitor", p.monitor);
     all += setting(*this, "channel-files", p.channel_files);

@@ -40,7 +40,7 @@ typedef enum gil_host_result {
 	GIL_HOST_BAD_ARGUMENT = 1, /* a NULL, a wrong size, no UTF-8 */
 	GIL_HOST_BAD_CONFIG = 2,   /* the configuration; the error says which key */
 	GIL_HOST_BAD_RAM = 3,      /* ranges that overlap, a file that cannot be mapped */
-	GIL_HOST_BAD_FILE = 4,     /* the monitor, a channel or the recording cannot be opened */
+	GIL_HOST_BAD_FILE = 4,     /* the monitor, a channel, the recording or the log of calls cannot be opened */
 	GIL_HOST_TOO_LATE = 5,     /* RAM is added after the first doorbell */
 	GIL_HOST_NO_CHECKPOINT = 8, /* sessions cannot be kept or restored */
 	GIL_HOST_NO_BOARD = 7,     /* the board cannot be reached, or refuses */
@@ -78,7 +78,7 @@ uint32_t gil_host_abi_version(void);
 
 /*
  * Sets up the host interface. config is "key=value,key=value" with the keys
- * board, monitor, channel-files, channel-input, ram, ram-base, gpu, trace, report,
+ * board, monitor, channel-files, channel-input, ram, ram-base, gpu, trace, calls, report,
  * board-timeout, time, contention, checkpoint-log (detect, module and count are for simulators that look at code themselves).
  *
  * On success *out is the handle. On failure *out is NULL, and error holds one

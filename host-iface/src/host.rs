@@ -1,6 +1,7 @@
 //! The host interface: serves doorbells.
 
 use crate::boards::Boards;
+use crate::call_log::{CallLog, CallLogError};
 use crate::channels::{ChannelError, Channels};
 use crate::checkpoint::CheckpointError;
 use crate::config::{Config, Time};
@@ -18,6 +19,7 @@ use crate::stats::{Counters, Stats};
 use crate::submission::Submission;
 use crate::target::Target;
 use foldhash::{HashMap, HashMapExt};
+use gil_files::calls::Finished;
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
@@ -68,6 +70,7 @@ struct State {
     events: Events,
     stats: Stats,
     trace: Option<Recorder>,
+    calls: Option<CallLog>,
     channels: Channels,
     prediction: Prediction,
     counts_instructions: bool,
@@ -143,6 +146,9 @@ pub enum HostError {
     /// The recording.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
+    /// The log of calls.
+    #[error(transparent)]
+    CallLog(#[from] CallLogError),
     /// The board's key.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -153,7 +159,8 @@ impl Host {
     /// the monitor, or to `sink` where there is none.
     ///
     /// # Errors
-    /// [`HostError`] if the monitor, a channel, the recording or the key cannot be opened.
+    /// [`HostError`] if the monitor, a channel, the recording, the log of calls or the key
+    /// cannot be opened.
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
         let code = Arc::new(Code::default());
@@ -162,6 +169,9 @@ impl Host {
             None => sink,
         };
         let trace = recorder(config)?;
+        let calls = config.calls.as_deref();
+        let calls = calls.map(|path| CallLog::create(path, simulator));
+        let calls = calls.transpose()?;
         let boards = Boards::new(config, &cancel)?;
         let mut stats = Stats::new(simulator, config.contention);
         if config.list_jobs {
@@ -188,6 +198,7 @@ impl Host {
             events,
             stats,
             trace,
+            calls,
             channels: Channels::connect(config, &cancel)?,
             prediction: Prediction::default(),
             counts_instructions: false,
@@ -672,6 +683,7 @@ impl State {
             finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
+            calls: &mut self.calls,
             events: &mut self.events,
             devices: &mut self.devices,
             others: &mut self.sessions,
@@ -702,6 +714,7 @@ impl State {
         report.starts = self.gpu.as_ref().and_then(Registers::starts);
         report.guest = self.counts_instructions.then(|| self.prediction.guest());
         self.trace = None;
+        self.finish_calls(&report);
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();
         if let Some(path) = &self.report_path
             && let Err(error) = std::fs::write(path, &json)
@@ -713,6 +726,20 @@ impl State {
         self.events.tell(Event::Report { json });
         self.report = Some(report.clone());
         report
+    }
+
+    fn finish_calls(&mut self, report: &Report) {
+        let Some(log) = self.calls.take() else {
+            return;
+        };
+        let finished = log.finish(Finished {
+            rows: 0,
+            started_ns: report.simulated.boot_ns,
+            program_ns: report.simulated.program_ns,
+        });
+        if let Err(error) = finished {
+            self.events.warn(error.to_string());
+        }
     }
 
     fn close_sessions(&mut self) {
@@ -729,6 +756,7 @@ impl State {
                 finish: self.finish,
                 stats: &mut self.stats,
                 trace: &mut self.trace,
+                calls: &mut self.calls,
                 events: &mut self.events,
                 devices: &mut self.devices,
                 others: &mut HashMap::new(),

@@ -15,6 +15,7 @@
 //! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
+//! | [`call_log`] | a row for every call of a run |
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
 //! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
 //! | [`known`] | entry points that this build knows |
@@ -23,6 +24,7 @@
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod boards;
+pub mod call_log;
 pub mod channels;
 pub mod checkpoint;
 pub mod config;

@@ -1,6 +1,7 @@
 //! One guest address space: its connection to the board, its timeline, and its
 //! output that waits for its simulated end.
 
+mod called;
 mod calls;
 mod delivery;
 mod exchange;
@@ -24,6 +25,7 @@ mod served;
 mod settle;
 
 use crate::boards::Boards;
+use crate::call_log::CallLog;
 use crate::config::Time;
 use crate::devices::Devices;
 use crate::events::Events;
@@ -35,6 +37,7 @@ use crate::recorder::Recorder;
 use crate::stats::Stats;
 use crate::submission::Submission;
 use crate::target::Target;
+use called::{Called, Cost};
 use calls::{Call, Calls};
 use delivery::Delivery;
 use foldhash::HashMap;
@@ -66,6 +69,8 @@ pub struct Context<'a> {
     pub stats: &'a mut Stats,
     /// The recording.
     pub trace: &'a mut Option<Recorder>,
+    /// The log of calls.
+    pub calls: &'a mut Option<CallLog>,
     /// Where events are reported.
     pub events: &'a mut Events,
     /// The devices that sessions use.
@@ -83,6 +88,8 @@ pub struct Took {
     pub waited: Duration,
     /// The call that had it ring.
     pub op: Option<Op>,
+    /// What that call's answer says that it took.
+    pub cost: Cost,
 }
 
 impl Context<'_> {
@@ -108,6 +115,7 @@ pub struct Session {
     schedule: Schedule,
     delivery: Delivery,
     mirrors: Mirrors,
+    called: Called,
     /// Until when operations may stay unpublished although they started; 0 unless the
     /// last doorbell left such.
     deferred_ns: u64,
@@ -159,6 +167,7 @@ impl Session {
             schedule: Schedule::new(target),
             delivery: Delivery::default(),
             mirrors: Mirrors::default(),
+            called: Called::default(),
             deferred_ns: 0,
         }
     }
@@ -205,6 +214,7 @@ impl Session {
 
     /// `CLOSE`: forgets every region at once; never waits for the board.
     pub fn close(mut self, context: &mut Context<'_>) {
+        self.log_rest(context);
         let links = self.links.all_mut().iter_mut();
         links.for_each(|link| link.close(context));
     }
@@ -287,7 +297,11 @@ impl Session {
         let served = self.leave_out_unserved(context, &mut calls)?;
         self.place_devices(context, &calls)?;
         let defers = needs_no_times || self.may_defer(context.time, &calls);
-        self.execute_front(context, &mut calls, defers)?;
+        let front = self.execute_front(context, &mut calls, defers);
+        if let Err(Refusal::UnresolvedLast) = front {
+            self.count_calls(context, calls.front(), None);
+        }
+        front?;
         if defers {
             // A kernel driver asks for the end of what its programs wait for.
             if !needs_no_times {
@@ -316,15 +330,29 @@ impl Session {
             true => Err(Refusal::Lost),
             false => answer,
         };
+        context.stats.frames.part(self.thread(submission)).forwards += 1;
+        self.count_calls(context, calls.all(), answer.as_ref().ok());
+        answer
+    }
+
+    /// Counts and logs calls that were executed, the last with this answer.
+    fn count_calls(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &[Call<'_>],
+        answer: Option<&Answer>,
+    ) {
         let process = self.links.first().process();
-        let part = context.stats.frames.part(self.thread(submission));
-        part.forwards += 1;
-        let called = calls.all().iter().filter(|call| is_a_call(call));
-        part.calls += called.clone().count() as u64;
-        for call in called {
+        let called: Vec<&Call<'_>> = calls.iter().filter(|call| is_a_call(call)).collect();
+        let Some(first) = called.first() else {
+            return;
+        };
+        let part = context.stats.frames.part(self.thread(first.submission));
+        part.calls += called.len() as u64;
+        for call in &called {
             context.stats.counted(process, call.envelope.op);
         }
-        answer
+        self.log_calls(context, &called, answer);
     }
 
     /// The guest thread of a submission.

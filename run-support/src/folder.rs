@@ -61,6 +61,8 @@ pub mod file {
     pub const WATCH: &str = "watched-";
     /// The recording.
     pub const TRACE: &str = "trace";
+    /// The log of calls.
+    pub const CALLS: &str = "calls";
     /// The socket of the process that serves shared folders.
     pub const FILES: &str = "files";
     /// The socket that `gil run` listens on.

@@ -266,6 +266,9 @@ impl Qemu<'_> {
         if args.record.is_some() {
             option += &format!(",trace={}", at(file::TRACE));
         }
+        if args.calls.is_some() {
+            option += &format!(",calls={}", at(file::CALLS));
+        }
         if args.compress {
             option += ",trace-compress=on";
         }

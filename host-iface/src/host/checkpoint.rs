@@ -36,6 +36,7 @@ impl State {
             finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
+            calls: &mut self.calls,
             events: &mut self.events,
             devices: &mut self.devices,
             others: &mut self.sessions,

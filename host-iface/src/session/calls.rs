@@ -15,6 +15,8 @@ pub(super) struct Call<'a> {
     pub(super) regions: &'a [Region],
     /// When the program entered it.
     pub(super) entry_ns: u64,
+    /// Whether no other of the submission follows it.
+    pub(super) is_last: bool,
     /// Whether the board answers it.
     pub(super) is_answered: bool,
     /// Whether operations are to end before the board answers.
@@ -90,6 +92,7 @@ impl<'a> Calls<'a> {
                 envelope,
                 regions: own,
                 entry_ns: submission.clock.entry_ns(envelope.entry),
+                is_last,
                 is_answered: is_last && envelope.class != Class::Post,
                 finish: true,
             });

@@ -328,6 +328,12 @@ fn account(
         entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(post.cpu_ns);
     }
     frame_part(context, thread, main, done, own_ns, posted);
+    context.took.cost = super::called::Cost {
+        board_ns: done.busy_ns,
+        board_cpu_ns: own_ns,
+        bytes: done.out.iter().sum(),
+    };
+    context.log_costs(main, process, posted);
     let simulated = &mut context.stats.report.simulated;
     simulated.excess_ns = simulated
         .excess_ns

@@ -151,6 +151,7 @@ impl Session {
         let published = self.schedule.timeline.publish();
         let event = published.map_err(|error| Refusal::Bad(error.to_string()))?;
         self.count_job(context, event);
+        self.log_end(context, event);
         self.learn_ends();
         Ok(())
     }

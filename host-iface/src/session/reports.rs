@@ -49,6 +49,7 @@ impl Session {
             return Err(wrong(format!("{found} bytes of output for {len}")));
         }
         context.stats.board_busy(place, busy_ns);
+        self.log_busy(context, event, busy_ns);
         let mut busy_ns = Some(busy_ns);
         for report in reports {
             let bytes = receive(client, &report)?;
@@ -141,6 +142,7 @@ impl Session {
         let op = pending.op;
         let bytes = report.out.iter().sum::<u64>();
         context.stats.brought(op, bytes);
+        self.log_brought(context, event, bytes);
         self.count_gpu_time(context, op, duration_ns);
         // The driver refused it behind the program's back, and says more.
         self.delivery.notices |= report.rejected;
