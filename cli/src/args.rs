@@ -4,6 +4,7 @@ mod display;
 mod environment;
 mod gem5;
 mod network;
+mod report;
 mod share;
 mod simulator;
 mod trace;
@@ -33,6 +34,7 @@ use std::time::Duration;
 pub use display::{DisplayOptions, Size};
 pub use gem5::{Gem5Options, Mode};
 pub use network::{Network, SERVERS};
+pub use report::ReportArgs;
 pub use share::{Out, Share};
 pub use simulator::{GlTime, Sim, Time};
 pub use trace::{
@@ -86,7 +88,7 @@ pub enum Command {
     /// List what is in gil's cache, or remove what was used longest ago.
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Print a report that `gil run --json` wrote.
+    /// Print a report that `gil run --json` wrote, or what a log of `gil run --calls` says.
     Report(ReportArgs),
     /// Show what is in a recording that `gil run --record` wrote.
     #[command(subcommand)]
@@ -665,17 +667,6 @@ pub enum CacheCommand {
         #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = contents::parse_size)]
         keep: u64,
     },
-}
-
-/// Arguments of `gil report`.
-#[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
-    /// A file that `gil run --json` wrote.
-    pub file: PathBuf,
-    /// Draw the utilisation of a GPU's processors over simulated time, as SVG: of a run
-    /// with `--driver`.
-    #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
 }
 
 /// Arguments of `gil kernel`.

@@ -5,6 +5,7 @@ mod args;
 mod bench_command;
 mod cache_command;
 mod calibrate_command;
+mod calls_report;
 mod devices;
 mod doctor;
 mod generate;

@@ -84,6 +84,14 @@ impl<'a> Output<'a> {
         Ok((!was_there).then(|| Made::at(self.path)))
     }
 
+    /// Makes it, or makes it empty, to be written piece by piece.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn create(self) -> Result<File, OutputError> {
+        File::create(self.path).map_err(|error| self.failed(error))
+    }
+
     /// Writes all of it; a regular file that cannot hold it is removed.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The report of a run: as a table and as JSON.
 
 use crate::args::{ReportArgs, RunArgs};
+use crate::calls_report::{self, CallsReportError};
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
 use gil_report::{Document, Exit, PlotError, ReportError, SeenRun};
@@ -94,14 +95,47 @@ pub enum ShowError {
     /// Its picture.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// A log of calls.
+    #[error(transparent)]
+    Calls(#[from] CallsReportError),
+}
+
+impl ShowError {
+    /// Whether it is only that nobody reads the report any more.
+    fn is_closed_pipe(&self) -> bool {
+        match self {
+            Self::Report(ReportError::Unwritten(error)) => {
+                error.kind() == io::ErrorKind::BrokenPipe
+            }
+            Self::Calls(error) => error.is_closed_pipe(),
+            Self::Report(_) | Self::Plot(_) => false,
+        }
+    }
 }
 
 /// `gil report`.
 ///
 /// # Errors
-/// [`ShowError`] if the file holds no report, or not what is to be drawn.
+/// [`ShowError`] if the file holds no report, or not what is to be made of it.
 pub fn print(args: &ReportArgs) -> Result<(), ShowError> {
-    let document = Document::read(&args.file)?;
+    let (file, is_log) = calls_report::look(&args.file)?;
+    let printed = match is_log {
+        true => calls_report::print(args, file),
+        false => print_document(args, file),
+    };
+    match printed {
+        // A closed pipe is the reader's wish.
+        Err(error) if error.is_closed_pipe() => Ok(()),
+        printed => printed,
+    }
+}
+
+fn print_document(args: &ReportArgs, file: impl io::Read) -> Result<(), ShowError> {
+    if let Some(option) = args.of_calls() {
+        let path = args.file.clone();
+        return Err(CallsReportError::NoLog { option, path }.into());
+    }
+    let document = Document::read_from(&args.file, file)?;
     if let Some(picture) = &args.plot {
         let jobs = document.report.as_ref().and_then(|it| it.jobs.as_ref());
         let jobs = jobs.ok_or_else(|| PlotError::NoJobs(args.file.clone()))?;
@@ -113,9 +147,5 @@ pub fn print(args: &ReportArgs) -> Result<(), ShowError> {
     if let Some(reason) = &document.exit.reason {
         let _ = write!(text, ": {}", Words::from(reason.as_str()));
     }
-    match writeln!(io::stdout(), "{text}") {
-        // A closed pipe is the reader's wish.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written.map_err(ReportError::Unwritten)?),
-    }
+    Ok(writeln!(io::stdout(), "{text}").map_err(ReportError::Unwritten)?)
 }

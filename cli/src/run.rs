@@ -195,11 +195,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
 }
 
 /// The file that an option has the simulator write, by a link in the run's folder.
-fn make(
-    option: &'static str,
-    path: Option<&Path>,
-    link: &Path,
-) -> Result<Option<Made>, RunError> {
+fn make(option: &'static str, path: Option<&Path>, link: &Path) -> Result<Option<Made>, RunError> {
     let Some(path) = path else {
         return Ok(None);
     };

@@ -67,7 +67,9 @@ pub enum CallLogError {
         error: io::Error,
     },
     /// The disk is slow.
-    #[error("the log of calls is short, and has the calls before: its disk takes fewer calls than the program makes; name a file on another with --calls, or leave it out")]
+    #[error(
+        "the log of calls is short, and has the calls before: its disk takes fewer calls than the program makes; name a file on another with --calls, or leave it out"
+    )]
     Slow,
     /// A block that a reader would refuse.
     #[error("the log of calls is short: {0}")]

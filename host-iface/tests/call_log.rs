@@ -27,7 +27,11 @@ fn act(call: &Call) -> Act {
     let later = Later {
         event,
         duration_ns: 300,
-        out: if call.args == b"read" { out.clone() } else { vec![] },
+        out: if call.args == b"read" {
+            out.clone()
+        } else {
+            vec![]
+        },
         ..Later::default()
     };
     let is_now = call.answer && call.finish;

@@ -74,11 +74,9 @@ const BYTES_MAX: u64 = 256 << 20;
 const SHOWN: usize = 200;
 
 /// A file's bytes, of one that can be a report.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(file: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 <= BYTES_MAX {
         true => Ok(bytes),
         false => Err(ErrorKind::FileTooLarge.into()),
@@ -96,7 +94,19 @@ impl Document {
     /// # Errors
     /// [`ReportError`] names the file.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let bytes = read(path).map_err(|source| ReportError::File {
+        let file = File::open(path).map_err(|source| ReportError::File {
+            path: path.into(),
+            source,
+        })?;
+        Self::read_from(path, file)
+    }
+
+    /// Reads the same of a file that is open, and has this name.
+    ///
+    /// # Errors
+    /// [`ReportError`] names the file.
+    pub fn read_from(path: &Path, file: impl Read) -> Result<Self, ReportError> {
+        let bytes = read(file).map_err(|source| ReportError::File {
             path: path.into(),
             source,
         })?;

@@ -26,3 +26,5 @@ pub use run::{
     Board, Entry, Failure, Guest, Mirrored, PROCESSES_MAX, Process, Program, Report, Served,
     Simulated, Totals, VERSION, Wall,
 };
+#[cfg(feature = "table")]
+pub use table::{bytes, time};

@@ -266,8 +266,8 @@ fn right_align(table: &mut Table) {
     }
 }
 
-/// Four digits and a unit.
-fn time(ns: u64) -> String {
+/// A time: up to six digits and a unit.
+pub fn time(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
         1_000..1_000_000 => (ns as f64 / 1e3, "us"),
@@ -277,7 +277,8 @@ fn time(ns: u64) -> String {
     format!("{value:.3} {unit}")
 }
 
-fn bytes(count: u64) -> String {
+/// A number of bytes, the same way.
+pub fn bytes(count: u64) -> String {
     let (value, unit) = match count {
         0..1_000 => return format!("{count} B"),
         1_000..1_000_000 => (count as f64 / 1e3, "kB"),

@@ -115,10 +115,7 @@ fn names_are_in_the_file() {
     let mut reader = Reader::new(&bytes[..]).unwrap();
     assert_eq!(reader.begun().unwrap().simulator, "test");
     while reader.rows().unwrap().is_some() {}
-    assert_eq!(
-        reader.name(Op::new(1, 1).0),
-        ("OpenCL", "clGetPlatformIDs")
-    );
+    assert_eq!(reader.name(Op::new(1, 1).0), ("OpenCL", "clGetPlatformIDs"));
     assert_eq!(reader.name(9), ("unknown", "unknown"));
     assert_eq!(reader.engine(1, 1), "compute");
     assert_eq!(reader.engine(1, 9), "processor 1");
@@ -182,7 +179,10 @@ fn a_block_that_decompresses_to_more_than_a_block_has_is_refused() {
     let pieces = container::pieces(&block, &payload, Compression::Lz4);
     let mut bytes = file(&[], None);
     bytes.extend(pieces.unwrap().concat());
-    assert!(matches!(read(&bytes).1, Err(CallsError::Read(ReadError::Io(_)))));
+    assert!(matches!(
+        read(&bytes).1,
+        Err(CallsError::Read(ReadError::Io(_)))
+    ));
 }
 
 #[test]
@@ -226,7 +226,10 @@ fn another_file_or_version_is_named() {
     let mut wrong = FILE.header().to_vec();
     wrong.extend(Encoder::default().block(&some(1)).unwrap());
     says(&wrong, "does not begin");
-    says(&file(&[&some(2)], Some(3)), "after 2 rows and says that there are 3");
+    says(
+        &file(&[&some(2)], Some(3)),
+        "after 2 rows and says that there are 3",
+    );
     assert_eq!(FILE.header().len(), HEADER_LEN);
 }
 

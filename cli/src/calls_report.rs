@@ -1,0 +1,250 @@
+//! `gil report` of logs of calls.
+
+use crate::args::ReportArgs;
+use crate::output::{Output, OutputError};
+use crate::report::{ShowError, harmless};
+use gil_call_report::difference;
+use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log};
+use gil_call_report::perfetto::Trace;
+use gil_call_report::summary::{By, Summary};
+use gil_call_report::{table, tabular};
+use gil_report::ReportError;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Chain, Cursor, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file whose first bytes were looked at.
+pub type Looked = Chain<Cursor<Vec<u8>>, BufReader<File>>;
+
+/// Why a log of calls is not reported.
+#[derive(Debug, thiserror::Error)]
+pub enum CallsReportError {
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A file that is written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The log is damaged; what came before was reported.
+    #[error("{} is damaged, and this is what comes before: {reason}", path.display())]
+    Damaged {
+        /// The log.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An option of the other kind of file.
+    #[error("--plot draws what `gil run --json` writes, and {} is a log of calls", .0.display())]
+    Plot(PathBuf),
+    /// An option of this kind of file.
+    #[error("{option} is for logs of calls, and {} is none: make one with `gil run --calls`", path.display())]
+    NoLog {
+        /// What was given.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file for two things.
+    #[error("{option} {} is in use already: name another file", path.display())]
+    Twice {
+        /// The option.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Opens a file; whether it is a log of calls.
+///
+/// # Errors
+/// [`ReportError::File`].
+pub fn look(path: &Path) -> Result<(Looked, bool), ReportError> {
+    let failed = |source| ReportError::File {
+        path: path.into(),
+        source,
+    };
+    let file = File::open(path).map_err(failed)?;
+    let mut file = BufReader::with_capacity(1 << 18, file);
+    let mut first = Vec::new();
+    let mut start = (&mut file).take(FIRST_LEN as u64);
+    start.read_to_end(&mut first).map_err(failed)?;
+    let is_log = is_log(&first);
+    Ok((Cursor::new(first).chain(file), is_log))
+}
+
+/// Reports a log of calls.
+///
+/// # Errors
+/// [`ShowError`].
+pub fn print(args: &ReportArgs, file: Looked) -> Result<(), ShowError> {
+    if args.plot.is_some() {
+        return Err(CallsReportError::Plot(args.file.clone()).into());
+    }
+    check_outputs(args)?;
+    let mut log = Log::open(&args.file, file).map_err(CallsReportError::from)?;
+    let (text, extent) = match &args.other {
+        Some(other) => compare(args, &mut log, other)?,
+        None => report(args, &mut log).map_err(CallsReportError::from)?,
+    };
+    let is_taken = args.outputs().any(|(_, path)| is_stdout(path));
+    if !is_taken {
+        let shown = harmless(&text);
+        let written = io::stdout().lock().write_all(shown.as_bytes());
+        written.map_err(ReportError::Unwritten)?;
+    }
+    extent.map_err(ShowError::from)
+}
+
+/// How a log ended: a note, or an error.
+fn ended(path: &Path, extent: Extent) -> Result<(), CallsReportError> {
+    match extent {
+        Extent::Whole => Ok(()),
+        Extent::Begun => {
+            let name = path.display();
+            let text = format!(
+                "gil: {name} has no end: its run died or goes on, and this is what was written"
+            );
+            // Nobody may be reading.
+            let _ = io::stderr().write_all(harmless(&text).as_bytes());
+            Ok(())
+        }
+        Extent::Damaged(reason) => {
+            let path = path.into();
+            Err(CallsReportError::Damaged { path, reason })
+        }
+    }
+}
+
+type Reported = (String, Result<(), CallsReportError>);
+
+/// Tables, and the files that were asked for, in one pass.
+fn report(args: &ReportArgs, log: &mut Log<Looked>) -> Result<Reported, CallsReportError> {
+    let wanted = match args.by {
+        Some(by) => vec![by.into()],
+        None => vec![By::Entry, By::Thread, By::Queue],
+    };
+    let mut summaries: Vec<Summary> = wanted.into_iter().map(Summary::new).collect();
+    let unwritten = |source| LogError::Unwritten {
+        path: args.file.clone(),
+        source,
+    };
+    let open = |option, path: &Option<PathBuf>| {
+        let path = path.as_deref();
+        path.map(|path| create(option, path)).transpose()
+    };
+    let csv = open("--csv", &args.csv)?;
+    let rows = open("--csv-calls", &args.csv_calls)?.map(tabular::Rows::new);
+    let mut rows = rows.transpose().map_err(unwritten)?;
+    let trace = open("--perfetto", &args.perfetto)?.map(Trace::new);
+    let mut trace = trace.transpose().map_err(unwritten)?;
+    let mut sinks: Vec<&mut dyn Sink<Looked>> = Vec::new();
+    sinks.extend(summaries.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
+    sinks.extend(rows.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
+    sinks.extend(trace.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
+    let extent = log.pass(&mut sinks)?;
+    rows.map_or(Ok(()), tabular::Rows::finish)
+        .map_err(unwritten)?;
+    trace.map_or(Ok(()), Trace::finish).map_err(unwritten)?;
+    if let (Some(out), Some(summary)) = (csv, summaries.first()) {
+        tabular::summary(summary, log.names(), out).map_err(unwritten)?;
+    }
+    let tables = summaries
+        .iter()
+        .map(|it| table::table(it, log.names(), args.top));
+    let tables: Vec<String> = tables.filter(|table| !table.is_empty()).collect();
+    let text = head(log, &extent) + &tables.join("\n");
+    Ok((text, ended(&args.file, extent)))
+}
+
+/// Of which run the log is.
+fn head(log: &Log<Looked>, extent: &Extent) -> String {
+    let Some(begun) = log.names().begun() else {
+        return "no calls\n".into();
+    };
+    let mut text = format!("{}, gil {}", begun.simulator, begun.gil);
+    if let Some(finished) = log.names().finished().filter(|_| *extent == Extent::Whole) {
+        let took = gil_report::time(finished.program_ns);
+        text += &format!("; the program took {took} of simulated time");
+    }
+    text + "\n\n"
+}
+
+/// What changed to another log.
+fn compare(
+    args: &ReportArgs,
+    first: &mut Log<Looked>,
+    other: &Path,
+) -> Result<Reported, ShowError> {
+    let (file, is_log) = look(other)?;
+    if !is_log {
+        let path = other.into();
+        let option = "a second file";
+        return Err(CallsReportError::NoLog { option, path }.into());
+    }
+    let mut second = Log::open(other, file).map_err(CallsReportError::from)?;
+    let mut sums = [Summary::new(By::Entry), Summary::new(By::Entry)];
+    let [a, b] = &mut sums;
+    let begun = first.pass(&mut [a]).map_err(CallsReportError::from)?;
+    let ends = second.pass(&mut [b]).map_err(CallsReportError::from)?;
+    let [a, b] = &sums;
+    let changes = difference::changes((a, first.names()), (b, second.names()));
+    let name = |path: &Path| path.display().to_string();
+    let mut text = format!(
+        "A: {}, {}",
+        name(&args.file),
+        head(first, &begun).trim_end()
+    );
+    text += &format!(
+        "\nB: {}, {}\n\n",
+        name(other),
+        head(&second, &ends).trim_end()
+    );
+    text += &difference::table(&changes, args.top);
+    let extent = ended(&args.file, begun).and(ended(other, ends));
+    Ok((text, extent))
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn create(option: &'static str, path: &Path) -> Result<Box<dyn Write>, OutputError> {
+    match is_stdout(path) {
+        true => Ok(Box::new(BufWriter::new(io::stdout()))),
+        false => {
+            let file = Output::of(option, path).create()?;
+            Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
+        }
+    }
+}
+
+/// Nothing is written over a log, or over another output.
+fn check_outputs(args: &ReportArgs) -> Result<(), CallsReportError> {
+    let mut used: Vec<Option<(u64, u64)>> = vec![place(&args.file)];
+    let mut named: Vec<&PathBuf> = Vec::new();
+    for (option, path) in args.outputs() {
+        let own = place(path).filter(|_| !is_stdout(path));
+        let is_used = own.is_some() && used.contains(&own) || named.contains(&path);
+        if is_used {
+            let path = path.clone();
+            return Err(CallsReportError::Twice { option, path });
+        }
+        used.push(own);
+        named.push(path);
+    }
+    Ok(())
+}
+
+/// Which regular file it is.
+fn place(path: &Path) -> Option<(u64, u64)> {
+    let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((meta.dev(), meta.ino()))
+}
+
+impl CallsReportError {
+    /// Whether it is only that nobody reads the report any more.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Log(error) if error.is_closed_pipe())
+    }
+}
