@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::output::{Output, OutputError};
-use crate::report::{ShowError, harmless};
+use crate::report::harmless;
 use gil_call_report::difference;
 use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log};
 use gil_call_report::perfetto::Trace;
@@ -26,6 +26,9 @@ pub enum CallsReportError {
     /// A file that is written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// Another file, and standard output.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// The log is damaged; what came before was reported.
     #[error("{} is damaged, and this is what comes before: {reason}", path.display())]
     Damaged {
@@ -76,16 +79,16 @@ pub fn look(path: &Path) -> Result<(Looked, bool), ReportError> {
 /// Reports a log of calls.
 ///
 /// # Errors
-/// [`ShowError`].
-pub fn print(args: &ReportArgs, file: Looked) -> Result<(), ShowError> {
+/// [`CallsReportError`].
+pub fn print(args: &ReportArgs, file: Looked) -> Result<(), CallsReportError> {
     if args.plot.is_some() {
-        return Err(CallsReportError::Plot(args.file.clone()).into());
+        return Err(CallsReportError::Plot(args.file.clone()));
     }
     check_outputs(args)?;
-    let mut log = Log::open(&args.file, file).map_err(CallsReportError::from)?;
+    let mut log = Log::open(&args.file, file)?;
     let (text, extent) = match &args.other {
         Some(other) => compare(args, &mut log, other)?,
-        None => report(args, &mut log).map_err(CallsReportError::from)?,
+        None => report(args, &mut log)?,
     };
     let is_taken = args.outputs().any(|(_, path)| is_stdout(path));
     if !is_taken {
@@ -93,7 +96,7 @@ pub fn print(args: &ReportArgs, file: Looked) -> Result<(), ShowError> {
         let written = io::stdout().lock().write_all(shown.as_bytes());
         written.map_err(ReportError::Unwritten)?;
     }
-    extent.map_err(ShowError::from)
+    extent
 }
 
 /// How a log ended: a note, or an error.
@@ -175,18 +178,18 @@ fn compare(
     args: &ReportArgs,
     first: &mut Log<Looked>,
     other: &Path,
-) -> Result<Reported, ShowError> {
+) -> Result<Reported, CallsReportError> {
     let (file, is_log) = look(other)?;
     if !is_log {
         let path = other.into();
         let option = "a second file";
-        return Err(CallsReportError::NoLog { option, path }.into());
+        return Err(CallsReportError::NoLog { option, path });
     }
-    let mut second = Log::open(other, file).map_err(CallsReportError::from)?;
+    let mut second = Log::open(other, file)?;
     let mut sums = [Summary::new(By::Entry), Summary::new(By::Entry)];
     let [a, b] = &mut sums;
-    let begun = first.pass(&mut [a]).map_err(CallsReportError::from)?;
-    let ends = second.pass(&mut [b]).map_err(CallsReportError::from)?;
+    let begun = first.pass(&mut [a])?;
+    let ends = second.pass(&mut [b])?;
     let [a, b] = &sums;
     let changes = difference::changes((a, first.names()), (b, second.names()));
     let name = |path: &Path| path.display().to_string();
@@ -245,6 +248,18 @@ fn place(path: &Path) -> Option<(u64, u64)> {
 impl CallsReportError {
     /// Whether it is only that nobody reads the report any more.
     pub fn is_closed_pipe(&self) -> bool {
-        matches!(self, Self::Log(error) if error.is_closed_pipe())
+        match self {
+            Self::Log(error) => error.is_closed_pipe(),
+            Self::Report(error) => is_closed_pipe(error),
+            _ => false,
+        }
+    }
+}
+
+/// Whether it is only that nobody reads standard output any more.
+pub fn is_closed_pipe(error: &ReportError) -> bool {
+    match error {
+        ReportError::Unwritten(error) => error.kind() == io::ErrorKind::BrokenPipe,
+        _ => false,
     }
 }

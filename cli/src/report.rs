@@ -1,10 +1,9 @@
 //! The report of a run: as a table and as JSON.
 
-use crate::args::{ReportArgs, RunArgs};
-use crate::calls_report::{self, CallsReportError};
+use crate::args::RunArgs;
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
-use gil_report::{Document, Exit, PlotError, ReportError, SeenRun};
+use gil_report::{Document, Exit, SeenRun};
 use gil_wire::words::Words;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -84,68 +83,4 @@ fn write_json(path: &Path, document: &Document) -> Result<(), OutputError> {
     let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
     Output::of("--json", path).write(&text)
-}
-
-/// Why a report is not shown.
-#[derive(Debug, thiserror::Error)]
-pub enum ShowError {
-    /// The report.
-    #[error(transparent)]
-    Report(#[from] ReportError),
-    /// Its picture.
-    #[error(transparent)]
-    Plot(#[from] PlotError),
-    /// A log of calls.
-    #[error(transparent)]
-    Calls(#[from] CallsReportError),
-}
-
-impl ShowError {
-    /// Whether it is only that nobody reads the report any more.
-    fn is_closed_pipe(&self) -> bool {
-        match self {
-            Self::Report(ReportError::Unwritten(error)) => {
-                error.kind() == io::ErrorKind::BrokenPipe
-            }
-            Self::Calls(error) => error.is_closed_pipe(),
-            Self::Report(_) | Self::Plot(_) => false,
-        }
-    }
-}
-
-/// `gil report`.
-///
-/// # Errors
-/// [`ShowError`] if the file holds no report, or not what is to be made of it.
-pub fn print(args: &ReportArgs) -> Result<(), ShowError> {
-    let (file, is_log) = calls_report::look(&args.file)?;
-    let printed = match is_log {
-        true => calls_report::print(args, file),
-        false => print_document(args, file),
-    };
-    match printed {
-        // A closed pipe is the reader's wish.
-        Err(error) if error.is_closed_pipe() => Ok(()),
-        printed => printed,
-    }
-}
-
-fn print_document(args: &ReportArgs, file: impl io::Read) -> Result<(), ShowError> {
-    if let Some(option) = args.of_calls() {
-        let path = args.file.clone();
-        return Err(CallsReportError::NoLog { option, path }.into());
-    }
-    let document = Document::read_from(&args.file, file)?;
-    if let Some(picture) = &args.plot {
-        let jobs = document.report.as_ref().and_then(|it| it.jobs.as_ref());
-        let jobs = jobs.ok_or_else(|| PlotError::NoJobs(args.file.clone()))?;
-        jobs.draw(picture)?;
-    }
-    let mut text = format!("{}\n", Words::from(document.argv.join(" ")));
-    text += &harmless(&document.table());
-    let _ = write!(text, "exit code {}", document.exit.code);
-    if let Some(reason) = &document.exit.reason {
-        let _ = write!(text, ": {}", Words::from(reason.as_str()));
-    }
-    Ok(writeln!(io::stdout(), "{text}").map_err(ReportError::Unwritten)?)
 }

@@ -1,8 +1,5 @@
 //! `gil report` of logs of calls: its forms, and files that are none.
 
-mod common;
-
-use common::Bench;
 use gil_files::calls::{Begun, Encoder, FILE, Finished, Interval, Operation, Record, Row, plain};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
@@ -50,15 +47,14 @@ fn log(count: u64) -> Vec<u8> {
     bytes
 }
 
+/// `gil report`, in a folder with files.
 struct Report {
-    bench: Bench,
     folder: tempfile::TempDir,
 }
 
 impl Report {
     fn new() -> Self {
         Self {
-            bench: Bench::new(),
             folder: tempfile::tempdir().unwrap(),
         }
     }
@@ -74,7 +70,10 @@ impl Report {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        self.bench.gil(&[&["report"], args].concat())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gil"));
+        command.arg("report").args(args);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command
     }
 
     fn output(&self, args: &[&str]) -> Output {
@@ -117,7 +116,7 @@ fn tables_are_by_entry_point_thread_and_queue_or_as_told() {
         assert!(text.contains(words), "{words}: {text}");
     }
     let text = report.prints(&[&log, "--by", "process", "--top", "1"]);
-    assert!(text.contains("\n40 "), "{text}");
+    assert!(text.contains("\n 40 "), "{text}");
     assert!(!text.contains("clGet"), "{text}");
     let text = report.prints(&[&log, "--by", "entry", "--top", "1"]);
     assert!(text.contains("(2 more)"), "{text}");
@@ -213,13 +212,17 @@ fn files_that_are_no_logs_are_refused_in_a_sentence() {
     other[12] = 7;
     let other = report.file("other", &other);
     report.refuses(&[&other], &["layout version 7"]);
-    let mut claims = log[..16].to_vec();
-    claims.extend([0, 0, 0, 0, 1, 2, 3, 4]);
-    claims.extend(100_000_000_000u64.to_le_bytes());
-    claims.extend(100_000_000_000u64.to_le_bytes());
-    claims.extend([2, 0, 0, 0, 0, 0, 0, 0]);
-    let claims = report.file("claims", &claims);
-    report.refuses(&[&claims], &["exceeds the bounds"]);
+    for (len, words) in [
+        (100_000_000_000u64, "ends within a record"),
+        (u64::MAX, "exceeds the bounds"),
+    ] {
+        let mut claims = log[..16].to_vec();
+        claims.extend([0, 0, 0, 0, 1, 2, 3, 4]);
+        claims.extend(len.to_le_bytes().repeat(2));
+        claims.extend([2, 0, 0, 0, 0, 0, 0, 0]);
+        let claims = report.file("claims", &claims);
+        report.refuses(&[&claims], &[words]);
+    }
     let empty = report.file("empty", b"");
     report.refuses(&[&empty], &["empty", "no report"]);
     let missing = report.at("missing").display().to_string();

@@ -46,8 +46,8 @@ fn some(count: u64) -> Vec<Row> {
         seq: n,
         called_ns: 1000 * n,
         returned_ns: 1000 * n + 7,
-        queue: (n % 3 == 0).then_some(n),
-        operation: (n % 2 == 0).then_some(Operation {
+        queue: n.is_multiple_of(3).then_some(n),
+        operation: n.is_multiple_of(2).then_some(Operation {
             device: 1,
             engine: 1 + (n % 9) as u8,
             interval: Some(Interval {
