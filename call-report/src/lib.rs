@@ -9,11 +9,13 @@
 //! | [`table`] | summaries for people |
 //! | [`tabular`] | summaries and rows as CSV |
 //! | [`perfetto`] | a time line for Perfetto's viewer |
+//! | [`html`] | a page with tables and a time line |
 //! | [`difference`] | what changed from one run to another |
 
 #![forbid(unsafe_code)]
 
 pub mod difference;
+pub mod html;
 pub mod log;
 pub mod perfetto;
 pub mod share;

@@ -4,6 +4,7 @@ use crate::args::ReportArgs;
 use crate::output::{Output, OutputError};
 use crate::report::harmless;
 use gil_call_report::difference;
+use gil_call_report::html::{self, TimeLine};
 use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log};
 use gil_call_report::perfetto::Trace;
 use gil_call_report::summary::{By, Summary};
@@ -123,54 +124,103 @@ type Reported = (String, Result<(), CallsReportError>);
 
 /// Tables, and the files that were asked for, in one pass.
 fn report(args: &ReportArgs, log: &mut Log<Looked>) -> Result<Reported, CallsReportError> {
-    let wanted = match args.by {
-        Some(by) => vec![by.into()],
-        None => vec![By::Entry, By::Thread, By::Queue],
-    };
-    let mut summaries: Vec<Summary> = wanted.into_iter().map(Summary::new).collect();
-    let unwritten = |source| LogError::Unwritten {
-        path: args.file.clone(),
-        source,
-    };
-    let open = |option, path: &Option<PathBuf>| {
-        let path = path.as_deref();
-        path.map(|path| create(option, path)).transpose()
-    };
-    let csv = open("--csv", &args.csv)?;
-    let rows = open("--csv-calls", &args.csv_calls)?.map(tabular::Rows::new);
-    let mut rows = rows.transpose().map_err(unwritten)?;
-    let trace = open("--perfetto", &args.perfetto)?.map(Trace::new);
-    let mut trace = trace.transpose().map_err(unwritten)?;
-    let mut sinks: Vec<&mut dyn Sink<Looked>> = Vec::new();
-    sinks.extend(summaries.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
-    sinks.extend(rows.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
-    sinks.extend(trace.iter_mut().map(|it| it as &mut dyn Sink<Looked>));
-    let extent = log.pass(&mut sinks)?;
-    rows.map_or(Ok(()), tabular::Rows::finish)
-        .map_err(unwritten)?;
-    trace.map_or(Ok(()), Trace::finish).map_err(unwritten)?;
-    if let (Some(out), Some(summary)) = (csv, summaries.first()) {
-        tabular::summary(summary, log.names(), out).map_err(unwritten)?;
-    }
-    let tables = summaries
-        .iter()
-        .map(|it| table::table(it, log.names(), args.top));
-    let tables: Vec<String> = tables.filter(|table| !table.is_empty()).collect();
-    let text = head(log, &extent) + &tables.join("\n");
+    let mut forms = Forms::open(args)?;
+    let extent = log.pass(&mut forms.sinks())?;
+    let about = head(log, &extent);
+    let tables = forms.tables(log, args.top);
+    let finished = forms.finish((&args.file, &about), log);
+    finished.map_err(|source| log.unwritten(source))?;
+    let text = format!("{about}\n\n{tables}");
     Ok((text, ended(&args.file, extent)))
+}
+
+type Out = Box<dyn Write>;
+
+/// What is made of a log.
+struct Forms {
+    summaries: Vec<Summary>,
+    csv: Option<Out>,
+    rows: Option<tabular::Rows<Out>>,
+    trace: Option<Trace<Out>>,
+    page: Option<(Out, TimeLine)>,
+}
+
+impl Forms {
+    fn open(args: &ReportArgs) -> Result<Self, CallsReportError> {
+        let by = match args.by {
+            Some(by) => vec![by.into()],
+            None => vec![By::Entry, By::Thread, By::Queue],
+        };
+        let open = |option, path: &Option<PathBuf>| {
+            let path = path.as_deref();
+            path.map(|path| create(option, path)).transpose()
+        };
+        let unwritten = |source| LogError::Unwritten {
+            path: args.file.clone(),
+            source,
+        };
+        let rows = open("--csv-calls", &args.csv_calls)?.map(tabular::Rows::new);
+        let trace = open("--perfetto", &args.perfetto)?.map(Trace::new);
+        let page = open("--html", &args.html)?;
+        Ok(Self {
+            summaries: by.into_iter().map(Summary::new).collect(),
+            csv: open("--csv", &args.csv)?,
+            rows: rows.transpose().map_err(unwritten)?,
+            trace: trace.transpose().map_err(unwritten)?,
+            page: page.map(|out| (out, TimeLine::default())),
+        })
+    }
+
+    fn sinks(&mut self) -> Vec<&mut dyn Sink<Looked>> {
+        let mut sinks: Vec<&mut dyn Sink<Looked>> = Vec::new();
+        for summary in &mut self.summaries {
+            sinks.push(summary);
+        }
+        if let Some(rows) = &mut self.rows {
+            sinks.push(rows);
+        }
+        if let Some(trace) = &mut self.trace {
+            sinks.push(trace);
+        }
+        if let Some((_, line)) = &mut self.page {
+            sinks.push(line);
+        }
+        sinks
+    }
+
+    fn tables(&self, log: &Log<Looked>, top: Option<usize>) -> String {
+        let tables = self.summaries.iter();
+        let tables = tables.map(|it| table::table(it, log.names(), top));
+        let tables: Vec<String> = tables.filter(|table| !table.is_empty()).collect();
+        tables.join("\n")
+    }
+
+    /// Writes what is written at the end.
+    fn finish(self, (path, about): (&Path, &str), log: &Log<Looked>) -> io::Result<()> {
+        self.rows.map_or(Ok(()), tabular::Rows::finish)?;
+        self.trace.map_or(Ok(()), Trace::finish)?;
+        if let (Some(out), Some(summary)) = (self.csv, self.summaries.first()) {
+            tabular::summary(summary, log.names(), out)?;
+        }
+        let Some((out, line)) = self.page else {
+            return Ok(());
+        };
+        let title = format!("Calls of {}", path.display());
+        html::write(out, (&title, about), &self.summaries, line, log.names())
+    }
 }
 
 /// Of which run the log is.
 fn head(log: &Log<Looked>, extent: &Extent) -> String {
     let Some(begun) = log.names().begun() else {
-        return "no calls\n".into();
+        return "no calls".into();
     };
     let mut text = format!("{}, gil {}", begun.simulator, begun.gil);
     if let Some(finished) = log.names().finished().filter(|_| *extent == Extent::Whole) {
         let took = gil_report::time(finished.program_ns);
         text += &format!("; the program took {took} of simulated time");
     }
-    text + "\n\n"
+    text
 }
 
 /// What changed to another log.
@@ -193,16 +243,8 @@ fn compare(
     let [a, b] = &sums;
     let changes = difference::changes((a, first.names()), (b, second.names()));
     let name = |path: &Path| path.display().to_string();
-    let mut text = format!(
-        "A: {}, {}",
-        name(&args.file),
-        head(first, &begun).trim_end()
-    );
-    text += &format!(
-        "\nB: {}, {}\n\n",
-        name(other),
-        head(&second, &ends).trim_end()
-    );
+    let mut text = format!("A: {}, {}", name(&args.file), head(first, &begun));
+    text += &format!("\nB: {}, {}\n\n", name(other), head(&second, &ends));
     text += &difference::table(&changes, args.top);
     let extent = ended(&args.file, begun).and(ended(other, ends));
     Ok((text, extent))
@@ -212,7 +254,7 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn create(option: &'static str, path: &Path) -> Result<Box<dyn Write>, OutputError> {
+fn create(option: &'static str, path: &Path) -> Result<Out, OutputError> {
     match is_stdout(path) {
         true => Ok(Box::new(BufWriter::new(io::stdout()))),
         false => {

@@ -126,8 +126,9 @@ fn tables_are_by_entry_point_thread_and_queue_or_as_told() {
 fn all_forms_come_of_one_reading_also_of_a_pipe() {
     let report = Report::new();
     let bytes = log(90);
-    let paths = ["table.csv", "calls.csv", "out.pftrace"].map(|name| report.at(name));
-    let [table, calls, trace] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let names = ["table.csv", "calls.csv", "out.pftrace", "out.html"];
+    let paths = names.map(|name| report.at(name));
+    let [table, calls, trace, page] = paths.each_ref().map(|path| path.to_str().unwrap());
     let args = [
         "/dev/stdin",
         "--csv",
@@ -136,6 +137,8 @@ fn all_forms_come_of_one_reading_also_of_a_pipe() {
         calls,
         "--perfetto",
         trace,
+        "--html",
+        page,
     ];
     let mut child = report.command(&args);
     let mut child = child
@@ -151,6 +154,8 @@ fn all_forms_come_of_one_reading_also_of_a_pipe() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("clGetPlatformIDs"));
     let lines = |path: &str| fs::read_to_string(path).unwrap().lines().count();
     assert_eq!((lines(table), lines(calls)), (4, 91));
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("clGetPlatformIDs") && html.contains("</html>"));
     assert!(fs::metadata(trace).unwrap().len() > 90 * 20);
     let log = report.file("log", &bytes);
     let csv = report.prints(&[&log, "--csv-calls", "-"]);

@@ -55,6 +55,10 @@ pub struct ReportArgs {
     /// output.
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     pub perfetto: Option<PathBuf>,
+    /// Write a page for a browser, with tables that sort and filter and a time line that
+    /// zooms; - is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    pub html: Option<PathBuf>,
 }
 
 impl ReportArgs {
@@ -67,6 +71,7 @@ impl ReportArgs {
             (self.csv.is_some(), "--csv"),
             (self.csv_calls.is_some(), "--csv-calls"),
             (self.perfetto.is_some(), "--perfetto"),
+            (self.html.is_some(), "--html"),
         ];
         let first = given.into_iter().find(|(is_given, _)| *is_given);
         first.map(|(_, name)| name)
@@ -78,6 +83,7 @@ impl ReportArgs {
             ("--csv", &self.csv),
             ("--csv-calls", &self.csv_calls),
             ("--perfetto", &self.perfetto),
+            ("--html", &self.html),
         ];
         all.into_iter()
             .filter_map(|(option, path)| Some((option, path.as_ref()?)))
