@@ -190,23 +190,7 @@ fn columns_of_a_later_gil_are_skipped_and_short_ones_refused() {
     let rows = some(3);
     let mut encoded = columns::encode(&rows).unwrap();
     encoded.push((999, b"later".to_vec()));
-    let of = |encoded: &[(u16, Vec<u8>)]| {
-        let payload: Vec<&[u8]> = encoded.iter().map(|(_, bytes)| &bytes[..]).collect();
-        let columns = encoded.iter().map(|(number, bytes)| Column {
-            number: *number,
-            bytes: bytes.len() as u32,
-        });
-        let block = Record::Block(Block {
-            rows: 3,
-            names: Vec::new(),
-            engines: Vec::new(),
-            columns: columns.collect(),
-        });
-        let mut bytes = file(&[], None);
-        let pieces = container::pieces(&block, &payload, Compression::None);
-        bytes.extend(pieces.unwrap().concat());
-        read(&bytes)
-    };
+    let of = |encoded: &[(u16, Vec<u8>)]| read(&block_of(3, encoded));
     assert_eq!(of(&encoded).0, rows);
     encoded[2] = columns::encode(&rows[..2]).unwrap().swap_remove(2);
     assert!(matches!(of(&encoded).1, Err(CallsError::Rows(3))));
@@ -233,7 +217,45 @@ fn another_file_or_version_is_named() {
     assert_eq!(FILE.header().len(), HEADER_LEN);
 }
 
+/// Reading what was written once stays; a later encoder may compress better.
+#[test]
+fn the_file_of_before_is_read() {
+    let golden: &[u8] = include_bytes!("../../tests/golden/calls");
+    let (rows, end) = read(golden);
+    assert_eq!(rows, some(100));
+    assert!(matches!(end, Ok(true)));
+}
+
+/// A block of any columns, with a checksum that is right.
+fn block_of(rows: u32, all: &[(u16, Vec<u8>)]) -> Vec<u8> {
+    let payload: Vec<&[u8]> = all.iter().map(|(_, bytes)| &bytes[..]).collect();
+    let columns = all.iter().map(|(number, bytes)| Column {
+        number: *number,
+        bytes: bytes.len() as u32,
+    });
+    let block = Record::Block(Block {
+        rows,
+        names: Vec::new(),
+        engines: Vec::new(),
+        columns: columns.collect(),
+    });
+    let pieces = container::pieces(&block, &payload, Compression::Lz4);
+    [file(&[], None), pieces.unwrap().concat()].concat()
+}
+
 proptest! {
+    #[test]
+    fn any_columns_read_or_fail(
+        rows in prop_oneof![0..4u32, any::<u32>()],
+        all in proptest::collection::vec(
+            (0..25u16, proptest::collection::vec(any::<u8>(), 0..20)),
+            0..25,
+        ),
+    ) {
+        let (found, end) = read(&block_of(rows, &all));
+        prop_assert!(found.len() as u32 == rows || end.is_err());
+    }
+
     #[test]
     fn what_was_written_is_read(
         first in proptest::collection::vec(any_row(), 0..50),
