@@ -1,28 +1,9 @@
 //! Numbers and tables for people, as reports have them.
 
 use comfy_table::{CellAlignment, Table, presets};
+pub use gil_report::{bytes, time};
 use gil_wire::api;
 use gil_wire::words::Words;
-
-pub fn time(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    format!("{value:.3} {unit}")
-}
-
-pub fn bytes(count: u64) -> String {
-    let (value, unit) = match count {
-        0..1_000 => return format!("{count} B"),
-        1_000..1_000_000 => (count as f64 / 1e3, "kB"),
-        1_000_000..1_000_000_000 => (count as f64 / 1e6, "MB"),
-        _ => (count as f64 / 1e9, "GB"),
-    };
-    format!("{value:.3} {unit}")
-}
 
 /// A value, or `-` for none.
 pub fn or_none(value: Option<String>) -> String {
