@@ -197,15 +197,7 @@ struct Drawn {
 }
 
 fn figures(times: &Times, share: u64) -> Figures {
-    Figures([
-        times.count(),
-        times.total_ns(),
-        share,
-        times.mean_ns(),
-        times.percentile_ns(50),
-        times.percentile_ns(95),
-        times.max_ns(),
-    ])
+    Figures(times.figures(share))
 }
 
 fn table<R: Read>(summary: &Summary, names: &Reader<R>) -> Table {

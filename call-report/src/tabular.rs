@@ -161,16 +161,7 @@ fn key_cells(by: By, group: &Group) -> Vec<String> {
 }
 
 fn times(times: &Times, share: u64) -> [String; 7] {
-    [
-        times.count(),
-        times.total_ns(),
-        share,
-        times.mean_ns(),
-        times.percentile_ns(50),
-        times.percentile_ns(95),
-        times.max_ns(),
-    ]
-    .map(|value| value.to_string())
+    times.figures(share).map(|value| value.to_string())
 }
 
 fn io_error(error: csv::Error) -> io::Error {

@@ -72,6 +72,19 @@ impl Times {
         self.max_ns
     }
 
+    /// Number, sum, share of all sums as it is given, mean, median, 95th percentile and longest.
+    pub fn figures(&self, share: u64) -> [u64; 7] {
+        [
+            self.count(),
+            self.total_ns(),
+            share,
+            self.mean_ns(),
+            self.percentile_ns(50),
+            self.percentile_ns(95),
+            self.max_ns(),
+        ]
+    }
+
     /// The shortest that so many percent of them do not exceed; 0 of none.
     pub fn percentile_ns(&self, percent: u8) -> u64 {
         let found = match &self.all {

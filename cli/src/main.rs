@@ -20,12 +20,12 @@ mod ping;
 mod reach;
 mod relay;
 mod report;
+mod report_command;
 mod run;
 mod screen;
 mod script;
 mod setup;
 mod shares;
-mod show;
 mod signals;
 mod simulator;
 mod status;
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => exit_with(bench_command::run(&args)),
         Command::Image(args) => exit_with(image_command::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
-        Command::Report(args) => exit_with(show::print(&args)),
+        Command::Report(args) => exit_with(report_command::print(&args)),
         Command::Trace(command) => trace_command::run(&command),
         Command::Cache(command) => exit_with(cache_command::run(&command)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),

@@ -143,7 +143,8 @@ fn children() -> Duration {
     Duration::from_micros(micros.try_into().unwrap_or_default())
 }
 
-/// What each thread of this process was executed; `None` if that cannot be read.
+/// What each thread of this process was executed; `None` if that cannot be read, as of a
+/// kernel without `CONFIG_SCHED_INFO`.
 fn threads() -> Option<HashMap<i32, Duration>> {
     let all = fs::read_dir("/proc/self/task").ok()?;
     let of = |entry: fs::DirEntry| {
@@ -152,5 +153,7 @@ fn threads() -> Option<HashMap<i32, Duration>> {
         let executed = text.split(' ').next()?.parse().ok()?;
         Some((thread, Duration::from_nanos(executed)))
     };
-    Some(all.flatten().filter_map(of).collect())
+    let found: HashMap<_, _> = all.flatten().filter_map(of).collect();
+    // At least the calling thread is there.
+    (!found.is_empty()).then_some(found)
 }
