@@ -7,6 +7,7 @@ mod network;
 mod report;
 mod share;
 mod simulator;
+mod sweep;
 mod trace;
 
 use clap::builder::PossibleValuesParser;
@@ -37,6 +38,7 @@ pub use network::{Network, SERVERS};
 pub use report::ReportArgs;
 pub use share::{Out, Share};
 pub use simulator::{GlTime, Sim, Time};
+pub use sweep::SweepArgs;
 pub use trace::{
     TraceCommand, TraceDiffArgs, TraceLsArgs, TraceMergeArgs, TraceShowArgs, TraceStatsArgs,
 };
@@ -56,6 +58,9 @@ pub enum Command {
     /// Run a program in the guest; its GPU work runs on the board.
     #[command(override_usage = "gil run [OPTIONS] PROGRAM [ARG]...")]
     Run(Box<RunArgs>),
+    /// Run a program over a grid of options and parameters, in parallel, and make one table
+    /// of the reports. What was stopped goes on where it was.
+    Sweep(SweepArgs),
     /// Be a board: run forwarded GPU calls on this machine's devices.
     Board(gil_board::cli::BoardArgs),
     /// Show a board's devices and how long it takes to reach it.

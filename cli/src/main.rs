@@ -31,6 +31,7 @@ mod simulator;
 mod status;
 mod stdin;
 mod supervise;
+mod sweep_command;
 mod sysroot;
 mod terminal;
 mod trace_command;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
     };
     match cli.command {
         Command::Run(args) => ExitCode::from(run::run(&args).code),
+        Command::Sweep(args) => sweep_command::run(&args),
         Command::Board(args) => board(&args),
         Command::Ping(args) => exit_with(ping::run(&args)),
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),

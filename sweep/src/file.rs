@@ -1,0 +1,479 @@
+//! The sweep's file:
+//!
+//! ```toml
+//! version = 1
+//! program = ["./matmul", "{size}"]          # as behind `gil run`
+//! options = ["--board=replay:{size}.trace"] # of `gil run`, in front of the program
+//! profile = "board.toml"                    # what keys of a profile are set over
+//!
+//! [[axis]]
+//! name = "size"                  # {size} above
+//! values = [64, 128, 256]
+//!
+//! [[axis]]
+//! option = "--cpu"               # an option of `gil run`
+//! values = ["cortex-a53", "cortex-a57"]
+//!
+//! [[axis]]
+//! profile = "cpu.ratio"          # a key of the board's profile
+//! values = [1.0, 2.5]
+//!
+//! [[axis]]
+//! env = "MODE"                   # a variable of the program
+//! values = ["fast", "exact"]
+//!
+//! [plot]
+//! column = "simulated_ns"
+//! x = "size"
+//! lines = "cpu"
+//! ```
+//!
+//! Paths begin at the file's folder.
+
+use crate::SweepError;
+use crate::profile::KeyPath;
+use crate::value::Value;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Version of the layout; raised when a key changes its meaning or goes.
+pub const VERSION: i64 = 1;
+
+/// Most bytes of a sweep's file, or of a profile.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Options of `gil run` that a sweep sets itself.
+const OWN: [&str; 3] = ["--json", "--quiet", "-q"];
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(rename = "version")]
+    _version: i64,
+    program: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    profile: Option<String>,
+    #[serde(default)]
+    axis: Vec<WrittenAxis>,
+    plot: Option<Plot>,
+}
+
+/// An axis as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenAxis {
+    name: Option<String>,
+    option: Option<String>,
+    env: Option<String>,
+    profile: Option<String>,
+    values: Vec<toml::Value>,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// A column of the table; simulated time if it is not said.
+    pub column: Option<String>,
+    /// The axis to the right; the first of several values if it is not said.
+    pub x: Option<String>,
+    /// An axis with a line for each value; the next of several values.
+    pub lines: Option<String>,
+}
+
+/// What an axis changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sets {
+    /// What stands in braces in the program, the options, and the profile's path.
+    Text,
+    /// An option of `gil run`.
+    Option(String),
+    /// A variable in the program's environment.
+    Variable(String),
+    /// A key of the board's profile.
+    Key(KeyPath),
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Its name, which is its column's.
+    pub name: String,
+    /// What it changes.
+    pub sets: Sets,
+    /// Its values, each once.
+    pub values: Vec<Value>,
+}
+
+/// A sweep's file, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// The file.
+    pub path: PathBuf,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// Options of `gil run`.
+    pub options: Vec<String>,
+    /// The profile's path, if one is given.
+    pub profile: Option<String>,
+    /// The axes; the last changes from point to point.
+    pub axes: Vec<Axis>,
+    /// What is drawn.
+    pub plot: Plot,
+}
+
+impl Sweep {
+    /// Reads a sweep's file, and checks it.
+    ///
+    /// # Errors
+    /// [`SweepError`] names the file.
+    pub fn read(path: &Path) -> Result<Self, SweepError> {
+        let text = text(path).map_err(|source| SweepError::read(path, source))?;
+        Self::parse(path, &text)
+    }
+
+    /// The same of a file's text.
+    ///
+    /// # Errors
+    /// [`SweepError`] names the file.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, SweepError> {
+        let wrong = |what: String| SweepError::File {
+            path: path.into(),
+            what,
+        };
+        let toml = |error: toml::de::Error| wrong(error.message().replace('\n', ", "));
+        let table: toml::Table = text.parse().map_err(toml)?;
+        if let Some(found) = table.get("version").and_then(toml::Value::as_integer)
+            && found != VERSION
+        {
+            let path = path.into();
+            return Err(SweepError::Version { path, found });
+        }
+        let written: Written = table.try_into().map_err(toml)?;
+        let axes: Result<Vec<_>, _> = written.axis.into_iter().map(axis).collect();
+        let sweep = Self {
+            path: path.into(),
+            program: written.program,
+            options: written.options,
+            profile: written.profile,
+            axes: axes.map_err(wrong)?,
+            plot: written.plot.unwrap_or_default(),
+        };
+        sweep.check().map_err(wrong)?;
+        Ok(sweep)
+    }
+
+    /// The folder in which paths begin.
+    pub fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    /// An axis by its name.
+    pub fn axis(&self, name: &str) -> Option<&Axis> {
+        self.axes.iter().find(|axis| axis.name == name)
+    }
+
+    /// Texts in which names of axes may stand in braces.
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        let all = self.program.iter().chain(&self.options);
+        all.chain(&self.profile)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.program.is_empty() {
+            return Err("program = [] has no program".into());
+        }
+        if self.axes.is_empty() {
+            return Err("it has no [[axis]]: a single run needs no sweep".into());
+        }
+        let mut names = BTreeSet::new();
+        for axis in &self.axes {
+            if !names.insert(&axis.name) {
+                return Err(format!("two axes are called {}", axis.name));
+            }
+            self.check_used(axis)?;
+        }
+        self.check_options()?;
+        self.check_plot()
+    }
+
+    fn check_used(&self, axis: &Axis) -> Result<(), String> {
+        let name = &axis.name;
+        let place = format!("{{{name}}}");
+        match axis.sets == Sets::Text && !self.texts().any(|text| text.contains(&place)) {
+            true => Err(format!(
+                "the axis {name} changes nothing: write {place} in program, options or profile, or what it sets: option, env or profile"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn check_options(&self) -> Result<(), String> {
+        let of_axes = self.axes.iter().filter_map(|axis| match &axis.sets {
+            Sets::Option(option) => Some(option),
+            _ => None,
+        });
+        let mut options = self.options.iter().chain(of_axes);
+        let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+        match options.find(|option| OWN.contains(&name(option).as_str())) {
+            Some(option) => Err(format!("{option} is what a sweep gives each run itself")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_plot(&self) -> Result<(), String> {
+        let axes = [("x", &self.plot.x), ("lines", &self.plot.lines)];
+        for (key, name) in axes {
+            if let Some(name) = name
+                && self.axis(name).is_none()
+            {
+                return Err(format!("plot.{key} = {name:?} is no axis"));
+            }
+        }
+        match &self.plot.column {
+            Some(column) if !crate::row::is_number(column) => Err(format!(
+                "plot.column = {column:?} is no column of numbers: these are {}",
+                crate::row::numbers().collect::<Vec<_>>().join(", ")
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A file's text.
+pub(crate) fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = File::open(path)?;
+    file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+    match text.len() as u64 <= BYTES_MAX {
+        true => Ok(text),
+        false => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
+fn axis(written: WrittenAxis) -> Result<Axis, String> {
+    let sets = sets(&written)?;
+    let usual = match &sets {
+        Sets::Text => return named(written.name.clone().unwrap_or_default(), sets, written),
+        Sets::Option(option) => option.trim_start_matches('-').to_owned(),
+        Sets::Variable(name) => name.clone(),
+        Sets::Key(key) => key.to_string(),
+    };
+    named(written.name.clone().unwrap_or(usual), sets, written)
+}
+
+fn sets(written: &WrittenAxis) -> Result<Sets, String> {
+    let WrittenAxis {
+        name,
+        option,
+        env,
+        profile,
+        ..
+    } = written;
+    match (option, env, profile) {
+        (None, None, None) if name.is_some() => Ok(Sets::Text),
+        (Some(option), None, None) if is_option(option) => Ok(Sets::Option(option.clone())),
+        (Some(option), None, None) => Err(format!(
+            "{option:?} is no option: write it as for `gil run`, such as --cpu"
+        )),
+        (None, Some(name), None) if is_variable(name) => Ok(Sets::Variable(name.clone())),
+        (None, Some(name), None) => Err(format!("{name:?} is no variable's name")),
+        (None, None, Some(key)) => key.parse().map(Sets::Key),
+        _ => Err("an axis has one of option, env and profile, or a name alone".into()),
+    }
+}
+
+fn is_option(text: &str) -> bool {
+    let name = text.trim_start_matches('-');
+    text.starts_with('-') && !name.is_empty() && !text.contains(['=', '\0', ' ', '\n'])
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+/// Whether an axis may be called so: it names a column, and stands in braces.
+fn is_name(name: &str) -> bool {
+    let is_fit = |c: char| !c.is_control() && !"{}".contains(c);
+    !name.is_empty() && name.chars().all(is_fit)
+}
+
+fn named(name: String, sets: Sets, written: WrittenAxis) -> Result<Axis, String> {
+    if !is_name(&name) {
+        return Err(format!(
+            "an axis is called {name:?}: give it a name of letters"
+        ));
+    }
+    if name == crate::grid::KEY || crate::table::is_column(&name) {
+        return Err(format!(
+            "an axis is called {name}, as a column of the table: give it another name"
+        ));
+    }
+    if written.values.is_empty() {
+        return Err(format!("the axis {name} has no values"));
+    }
+    let values = written.values.into_iter().map(Value::try_from);
+    let values: Result<Vec<_>, _> = values.collect();
+    let values = values.map_err(|error| format!("the axis {name} {error}"))?;
+    let mut seen = BTreeSet::new();
+    match values.iter().find(|value| !seen.insert(value.to_string())) {
+        Some(twice) => Err(format!("the axis {name} has the value {twice} twice")),
+        None => Ok(Axis { name, sets, values }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+version = 1
+program = ["./matmul", "{size}"]
+options = ["--board=replay:{size}.trace"]
+
+[[axis]]
+name = "size"
+values = [64, 128]
+
+[[axis]]
+option = "--cpu"
+values = ["cortex-a53", "cortex-a57"]
+
+[[axis]]
+profile = 'calls."toy".scale'
+values = [1.0, 2.5]
+
+[[axis]]
+env = "MODE"
+values = ["fast"]
+
+[plot]
+x = "size"
+"#;
+
+    fn parse(text: &str) -> Result<Sweep, SweepError> {
+        Sweep::parse(Path::new("some/sweep.toml"), text)
+    }
+
+    #[test]
+    fn axes_have_names_and_values() {
+        let sweep = parse(WHOLE).unwrap();
+        let names: Vec<_> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+        assert_eq!(names, ["size", "cpu", "calls.toy.scale", "MODE"]);
+        assert_eq!(sweep.axes[0].values, [Value::Whole(64), Value::Whole(128)]);
+        assert_eq!(sweep.folder(), Path::new("some"));
+        assert_eq!(sweep.plot.x.as_deref(), Some("size"));
+    }
+
+    #[test]
+    fn each_fault_is_one_sentence() {
+        for (from, to, part) in [
+            (
+                "version = 1",
+                "version = 2",
+                "has version 2 of the sweep's file",
+            ),
+            ("version = 1", "", "missing field `version`"),
+            ("version = 1", "version = ", "is no sweep"),
+            ("options =", "option =", "unknown field `option`"),
+            ("x = \"size\"", "y = \"size\"", "unknown field `y`"),
+            (
+                "x = \"size\"",
+                "x = \"width\"",
+                "plot.x = \"width\" is no axis",
+            ),
+            (
+                "x = \"size\"",
+                "column = \"reason\"",
+                "no column of numbers: these are exit_code, simulated_ns",
+            ),
+            (
+                "values = [64, 128]",
+                "values = []",
+                "the axis size has no values",
+            ),
+            (
+                "values = [64, 128]",
+                "values = [64, nan]",
+                "the axis size has the value NaN: numbers are finite",
+            ),
+            (
+                "values = [64, 128]",
+                "values = [64, inf]",
+                "has the value inf",
+            ),
+            (
+                "values = [64, 128]",
+                "values = [64, [1]]",
+                "a value that is a list",
+            ),
+            (
+                "values = [64, 128]",
+                "values = [64, 64]",
+                "the axis size has the value 64 twice",
+            ),
+            ("values = [64, 128]", "", "missing field `values`"),
+            (
+                "name = \"size\"",
+                "name = \"width\"",
+                "the axis width changes nothing",
+            ),
+            (
+                "name = \"size\"",
+                "",
+                "an axis has one of option, env and profile",
+            ),
+            (
+                "name = \"size\"",
+                "name = \"calls\"",
+                "called calls, as a column of the table",
+            ),
+            (
+                "\"--cpu\"",
+                "\"cpu\"",
+                "\"cpu\" is no option: write it as for `gil run`",
+            ),
+            (
+                "\"--cpu\"",
+                "\"--json\"",
+                "--json is what a sweep gives each run itself",
+            ),
+            ("\"MODE\"", "\"A=B\"", "no variable's name"),
+            ("\"MODE\"", "\"cpu\"", "two axes are called cpu"),
+            (
+                "'calls.\"toy\".scale'",
+                "'calls..scale'",
+                "is no key of a profile",
+            ),
+            (
+                "program = [\"./matmul\", \"{size}\"]",
+                "program = []",
+                "has no program",
+            ),
+        ] {
+            assert!(WHOLE.contains(from), "{from}");
+            let error = parse(&WHOLE.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+            assert!(error.contains("sweep.toml"), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+        let none = parse("version = 1\nprogram = [\"x\"]")
+            .unwrap_err()
+            .to_string();
+        assert!(none.contains("has no [[axis]]"), "{none}");
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let error = Sweep::read(Path::new("/dev/zero")).unwrap_err();
+        assert!(matches!(error, SweepError::Read { .. }), "{error}");
+    }
+}
