@@ -228,11 +228,11 @@ impl Command<'_> {
             gil: &std::env::current_exe()?,
             file: &self.grid.sweep().path,
             out: self.folder.path(),
-            log: &self.folder.path().join("slurm.log"),
+            log: &self.folder.path().join("array.log"),
             again: again == work::Again::Failed,
         };
-        let text = array::slurm(&called, &open, self.grid.len());
-        let path = self.folder.write("slurm.sh", text.as_bytes())?;
+        let text = array::script(&called, &open, self.grid.len());
+        let path = self.folder.write("array.sh", text.as_bytes())?;
         tell(&format!("sbatch {}\n", path.display()));
         Ok(true)
     }

@@ -1,5 +1,5 @@
-//! A script for an array of jobs, as Slurm takes it: each task runs some points by
-//! `gil sweep --point`.
+//! A script for an array of jobs, as Slurm and HyperQueue take it: each task runs some
+//! points by `gil sweep --point`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct Called<'a> {
 }
 
 /// The script: its tasks run these points, by number and in their order, of so many.
-pub fn slurm(called: &Called<'_>, open: &[usize], points: usize) -> String {
+pub fn script(called: &Called<'_>, open: &[usize], points: usize) -> String {
     // As many points for each task as it takes.
     let each = points.div_ceil(TASKS_MAX).max(1);
     let task = |point: &usize| (point.saturating_sub(1)) / each + 1;
@@ -40,10 +40,11 @@ pub fn slurm(called: &Called<'_>, open: &[usize], points: usize) -> String {
          #SBATCH --cpus-per-task=1\n\
          #SBATCH --output=/dev/null\n\
          exec >>{} 2>&1 </dev/null\n\
-         last=$((SLURM_ARRAY_TASK_ID * {each}))\n\
+         task=${{SLURM_ARRAY_TASK_ID:-${{HQ_TASK_ID:?}}}}\n\
+         last=$((task * {each}))\n\
          if [ \"$last\" -gt {points} ]; then last={points}; fi\n\
          exec {} sweep {} --out {}{again} --jobs 1 --quiet \\\n  \
-           --point \"$(((SLURM_ARRAY_TASK_ID - 1) * {each} + 1))-$last\"\n",
+           --point \"$(((task - 1) * {each} + 1))-$last\"\n",
         open.len(),
         ranges(&tasks),
         quoted(called.log),
@@ -77,6 +78,9 @@ mod tests {
     use super::*;
     use std::process::Command;
 
+    const SLURM: &str = "SLURM_ARRAY_TASK_ID";
+    const HYPER_QUEUE: &str = "HQ_TASK_ID";
+
     fn script(open: &[usize], points: usize) -> String {
         let called = Called {
             gil: Path::new("/bin/echo"),
@@ -85,13 +89,13 @@ mod tests {
             log: Path::new("/dev/stdout"),
             again: true,
         };
-        slurm(&called, open, points)
+        super::script(&called, open, points)
     }
 
-    /// What a task of the script calls.
-    fn task(script: &str, number: &str) -> String {
+    /// What a task of the script calls, in one of both engines.
+    fn task(script: &str, variable: &str, number: &str) -> String {
         let mut bash = Command::new("bash");
-        bash.args(["-c", script]).env("SLURM_ARRAY_TASK_ID", number);
+        bash.args(["-c", script]).env(variable, number);
         String::from_utf8(bash.output().unwrap().stdout).unwrap()
     }
 
@@ -99,7 +103,7 @@ mod tests {
     fn each_open_point_has_a_task() {
         let script = script(&[1, 2, 3, 7, 9, 10], 10);
         assert!(script.contains("#SBATCH --array=1-3,7,9-10\n"), "{script}");
-        let said = task(&script, "7");
+        let said = task(&script, SLURM, "7");
         let words =
             "sweep it's a $file.toml --out out --again failed --jobs 1 --quiet --point 7-7\n";
         assert_eq!(said, words);
@@ -110,8 +114,8 @@ mod tests {
         let open: Vec<_> = (1..=2500).collect();
         let script = script(&open, 2500);
         assert!(script.contains("#SBATCH --array=1-834\n"), "{script}");
-        assert!(task(&script, "1").ends_with("--point 1-3\n"));
-        assert!(task(&script, "834").ends_with("--point 2500-2500\n"));
+        assert!(task(&script, HYPER_QUEUE, "1").ends_with("--point 1-3\n"));
+        assert!(task(&script, SLURM, "834").ends_with("--point 2500-2500\n"));
         assert_eq!(ranges(&[]), "");
     }
 }

@@ -31,6 +31,7 @@
 //! Paths begin at the file's folder.
 
 use crate::SweepError;
+use crate::names;
 use crate::profile::KeyPath;
 use crate::value::Value;
 use serde::Deserialize;
@@ -194,9 +195,9 @@ impl Sweep {
         if self.axes.is_empty() {
             return Err("it has no [[axis]]: a single run needs no sweep".into());
         }
-        let mut names = BTreeSet::new();
+        let mut called = BTreeSet::new();
         for axis in &self.axes {
-            if !names.insert(&axis.name) {
+            if !called.insert(&axis.name) {
                 return Err(format!("two axes are called {}", axis.name));
             }
             self.check_used(axis)?;
@@ -239,9 +240,9 @@ impl Sweep {
             }
         }
         match &self.plot.column {
-            Some(column) if !crate::row::is_number(column) => Err(format!(
+            Some(column) if !names::is_number(column) => Err(format!(
                 "plot.column = {column:?} is no column of numbers: these are {}",
-                crate::row::numbers().collect::<Vec<_>>().join(", ")
+                names::numbers().collect::<Vec<_>>().join(", ")
             )),
             _ => Ok(()),
         }
@@ -312,7 +313,7 @@ fn named(name: String, sets: Sets, written: WrittenAxis) -> Result<Axis, String>
             "an axis is called {name:?}: give it a name of letters"
         ));
     }
-    if name == crate::grid::KEY || crate::table::is_column(&name) {
+    if names::is_column(&name) {
         return Err(format!(
             "an axis is called {name}, as a column of the table: give it another name"
         ));
@@ -348,7 +349,7 @@ option = "--cpu"
 values = ["cortex-a53", "cortex-a57"]
 
 [[axis]]
-profile = 'calls."toy".scale'
+profile = 'calls."part".scale'
 values = [1.0, 2.5]
 
 [[axis]]
@@ -367,7 +368,7 @@ x = "size"
     fn axes_have_names_and_values() {
         let sweep = parse(WHOLE).unwrap();
         let names: Vec<_> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
-        assert_eq!(names, ["size", "cpu", "calls.toy.scale", "MODE"]);
+        assert_eq!(names, ["size", "cpu", "calls.part.scale", "MODE"]);
         assert_eq!(sweep.axes[0].values, [Value::Whole(64), Value::Whole(128)]);
         assert_eq!(sweep.folder(), Path::new("some"));
         assert_eq!(sweep.plot.x.as_deref(), Some("size"));
@@ -449,7 +450,7 @@ x = "size"
             ("\"MODE\"", "\"A=B\"", "no variable's name"),
             ("\"MODE\"", "\"cpu\"", "two axes are called cpu"),
             (
-                "'calls.\"toy\".scale'",
+                "'calls.\"part\".scale'",
                 "'calls..scale'",
                 "is no key of a profile",
             ),

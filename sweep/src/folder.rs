@@ -7,6 +7,7 @@
 //! | `running/` | what points that run write |
 //! | `lock` | locked as long as a sweep works here |
 //! | `table.csv`, `table.parquet`, `plot.svg` | what is made of the rows |
+//! | `array.sh`, `array.log` | a script for an engine's array of jobs, and what its tasks print |
 //!
 //! A row is written beside and flushed, gets its name, and the folder is flushed: whoever
 //! is ended at any moment leaves all of a row or nothing of it.

@@ -2,6 +2,7 @@
 
 use crate::SweepError;
 use crate::file::{Axis, Sets, Sweep, text};
+use crate::names::KEY;
 use crate::profile::set;
 use crate::value::Value;
 use serde::ser::{Serialize, Serializer};
@@ -12,9 +13,6 @@ use toml::Table;
 
 /// Most points of a sweep: each is a file in one folder.
 pub const POINTS_MAX: usize = 100_000;
-
-/// In braces, a point's key.
-pub const KEY: &str = "key";
 
 /// Bytes of a hash that a key has, in hexadecimal digits.
 const KEY_BYTES: usize = 10;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`file`] | the sweep's file: program, options, axes, plot |
 //! | [`value`] | values of axes |
+//! | [`names`] | the columns that every table has |
 //! | [`profile`] | keys that axes set in a board's profile |
 //! | [`grid`] | the points, each with its command line and its key |
 //! | [`row`] | what is kept of a point that ran |
@@ -26,6 +27,7 @@ mod error;
 pub mod file;
 pub mod folder;
 pub mod grid;
+pub mod names;
 pub mod plot;
 pub mod profile;
 pub mod row;

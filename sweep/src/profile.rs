@@ -92,8 +92,8 @@ mod tests {
             .parse()
             .unwrap();
         set(&mut profile, &key("cpu.ratio"), &Value::Number(4.5)).unwrap();
-        set(&mut profile, &key("calls.toy.n"), &Value::Whole(7)).unwrap();
-        let expected = "version = 1\n[cpu]\nratio = 4.5\nother = 3\n[calls.toy]\nn = 7";
+        set(&mut profile, &key("calls.part.n"), &Value::Whole(7)).unwrap();
+        let expected = "version = 1\n[cpu]\nratio = 4.5\nother = 3\n[calls.part]\nn = 7";
         assert_eq!(profile, expected.parse().unwrap());
         let error = set(&mut profile, &key("version.x"), &Value::Whole(7)).unwrap_err();
         assert_eq!(error, "version.x cannot be set: version is no table in it");

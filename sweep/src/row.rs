@@ -1,6 +1,7 @@
 //! What is kept of a point that ran: a line of JSON, and one with its checksum.
 
 use crate::grid::{Axes, Point};
+use crate::names;
 use crate::value::Value;
 use gil_report::{Document, Exit, Report};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -50,55 +51,15 @@ fn axes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Axes, D::Error> {
     Ok(Axes(map.into_iter().collect()))
 }
 
-/// A column of the report, and what it is there.
-type Column = (&'static str, fn(&Report) -> u64);
-
-/// The columns that the report of a run fills. `_ns` are nanoseconds.
-const REPORT: [Column; 15] = [
-    ("simulated_ns", |it| it.simulated.program_ns),
-    ("gpu_ns", |it| it.simulated.gpu_ns),
-    ("board_cpu_ns", |it| it.simulated.board_cpu_ns),
-    ("wait_ns", |it| it.simulated.wait_ns),
-    ("calls", |it| it.totals.calls),
-    ("posts", |it| it.totals.posts),
-    ("doorbells", |it| it.totals.doorbells),
-    ("bytes_to_board", |it| it.totals.bytes_to_board),
-    ("bytes_from_board", |it| it.totals.bytes_from_board),
-    ("late_deliveries", |it| it.totals.late_deliveries),
-    ("wall_ns", |it| it.wall.total_ns),
-    ("simulator_ns", |it| it.wall.simulator_ns),
-    ("bridge_ns", |it| it.wall.bridge_ns),
-    ("board_ns", |it| it.wall.board_ns),
-    ("transport_ns", |it| it.wall.transport_ns),
-];
-
-/// The wall time of the whole run, from `gil run` to its end.
-const RUN: &str = "run_ns";
-/// The exit code, which is a number, too.
-pub const EXIT_CODE: &str = "exit_code";
-/// What is drawn if nothing is said.
-pub const SIMULATED: &str = REPORT[0].0;
-
-/// The columns of numbers, in the table's order.
-pub fn numbers() -> impl Iterator<Item = &'static str> {
-    let report = REPORT.iter().map(|(name, _)| *name);
-    [EXIT_CODE].into_iter().chain(report).chain([RUN])
-}
-
-/// Whether there is such a column of numbers.
-pub fn is_number(column: &str) -> bool {
-    numbers().any(|name| name == column)
-}
-
 impl Row {
     /// Of a point whose run ended so.
     pub fn new(point: &Point, exit: &Exit, report: Option<&Report>, took: Duration) -> Self {
         let mut numbers = BTreeMap::new();
         if let Some(report) = report {
-            numbers.extend(REPORT.map(|(name, of)| (name.to_owned(), of(report))));
+            numbers.extend(names::REPORT.map(|(name, of)| (name.to_owned(), of(report))));
         }
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        numbers.insert(RUN.into(), took);
+        numbers.insert(names::RUN.into(), took);
         let shorten = |reason: &String| reason.chars().take(REASON_MAX).collect();
         Self {
             version: VERSION,
@@ -125,7 +86,7 @@ impl Row {
     /// The number in a column, if the row has one.
     pub fn number(&self, column: &str) -> Option<u64> {
         match column {
-            EXIT_CODE => Some(self.exit_code.into()),
+            names::EXIT_CODE => Some(self.exit_code.into()),
             _ => self.numbers.get(column).copied(),
         }
     }

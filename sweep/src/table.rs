@@ -3,14 +3,10 @@
 use crate::SweepError;
 use crate::file::Axis;
 use crate::folder::{Folder, Found};
-use crate::grid::{Grid, KEY};
-use crate::row::{self, Row};
+use crate::grid::Grid;
+use crate::names::{self, EXIT_CODE, GIL, KEY, POINT, REASON, SIMULATOR};
+use crate::row::Row;
 use crate::value::Value;
-
-const POINT: &str = "point";
-const REASON: &str = "reason";
-const SIMULATOR: &str = "simulator";
-const GIL: &str = "gil";
 
 /// A table: its columns are of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,11 +39,6 @@ pub enum Cells {
     Texts(Vec<Option<String>>),
 }
 
-/// Whether the table has a column of this name, whatever its axes are.
-pub fn is_column(name: &str) -> bool {
-    [POINT, KEY, REASON, SIMULATOR, GIL].contains(&name) || row::is_number(name)
-}
-
 impl Cells {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -62,6 +53,17 @@ impl Cells {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether one is this value, in the cells' own type.
+    pub(crate) fn is(&self, at: usize, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Numbers(cells), _) => {
+                let number = cells.get(at).copied().flatten();
+                number.is_some() && number == value.number()
+            }
+            _ => self.shown(at) == value.to_string(),
+        }
     }
 
     /// One as a text; of none, an empty one.
@@ -124,7 +126,7 @@ impl Table {
     /// How many of its rows failed.
     pub fn failed(&self) -> usize {
         let is_failed = |code: &&Option<i64>| code.is_some_and(|code| code != 0);
-        match self.column(row::EXIT_CODE) {
+        match self.column(EXIT_CODE) {
             Some(Cells::Whole(codes)) => codes.iter().filter(is_failed).count(),
             _ => 0,
         }
@@ -158,7 +160,7 @@ fn columns(axes: &[Axis], rows: &Rows) -> Vec<Column> {
         axes.iter()
             .map(|axis| column(&axis.name, values(axis, rows))),
     );
-    let numbers = row::numbers().map(|name| column(name, numbers(name, rows)));
+    let numbers = names::numbers().map(|name| column(name, numbers(name, rows)));
     columns.extend(numbers);
     // Beside the code.
     let at = 3 + axes.len();
@@ -211,6 +213,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::file::Sweep;
     use crate::folder::With;
+    use crate::names::is_column;
+    use crate::row;
     use std::path::Path;
 
     const TEXT: &str = r#"

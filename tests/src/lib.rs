@@ -11,6 +11,7 @@ pub mod cost;
 pub mod coverage;
 pub mod picture;
 pub mod scripted;
+pub mod slurm;
 pub mod stand_in;
 
 use std::ffi::OsStr;
