@@ -334,6 +334,7 @@ fn named(name: String, sets: Sets, written: WrittenAxis) -> Result<Axis, String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const WHOLE: &str = r#"
 version = 1
@@ -470,6 +471,27 @@ x = "size"
             .unwrap_err()
             .to_string();
         assert!(none.contains("has no [[axis]]"), "{none}");
+    }
+
+    proptest! {
+        /// Parts of a file that are gone, twice there or changed.
+        #[test]
+        fn any_file_is_a_sweep_or_a_sentence(
+            from in 0..WHOLE.len(),
+            len in 0..40_usize,
+            with in "[-a-z0-9=\"'{}\\[\\].\n# ]{0,12}",
+        ) {
+            let until = (from + len).min(WHOLE.len());
+            let text = format!("{}{with}{}", &WHOLE[..from], &WHOLE[until..]);
+            let made = parse(&text).and_then(|sweep| {
+                let grid = crate::grid::Grid::new(&sweep, "version = 1")?;
+                grid.point(1).map(drop)
+            });
+            if let Err(error) = made {
+                let error = error.to_string();
+                prop_assert!(!error.contains('\n'), "{}", error);
+            }
+        }
     }
 
     #[test]

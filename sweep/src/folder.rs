@@ -83,7 +83,7 @@ impl Folder {
         }
         let lock = self.lock(with)?;
         if with == With::Nobody {
-            self.sweep_out();
+            self.remove_left();
         }
         Ok(Held {
             folder: self,
@@ -107,7 +107,7 @@ impl Folder {
     }
 
     /// Removes what killed sweeps left. Nobody else works here.
-    fn sweep_out(&self) {
+    fn remove_left(&self) {
         let left = fs::read_dir(self.path.join(RUNNING)).into_iter().flatten();
         for entry in left.flatten() {
             let path = entry.path();

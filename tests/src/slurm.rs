@@ -198,6 +198,11 @@ impl Slurm {
         self.says("scancel", &["--signal=KILL", "--full", job]);
     }
 
+    /// Ends a job as its user does: what runs is asked, and killed if it does not end.
+    pub fn cancel(&self, job: &str) {
+        self.says("scancel", &[job]);
+    }
+
     /// Waits until nothing of a job waits or runs.
     ///
     /// # Panics

@@ -147,7 +147,10 @@ impl Swept {
             let job = slurm.submit(&script);
             if kill < kills {
                 std::thread::sleep(self.moment(up_to_ms));
-                slurm.kill(&job);
+                match kill % 2 {
+                    0 => slurm.kill(&job),
+                    _ => slurm.cancel(&job),
+                }
             }
             slurm.wait(&job);
             rows = self.rows_after(&rows);
@@ -205,7 +208,7 @@ fn a_sweep_that_is_killed_goes_on() {
 #[test]
 fn an_array_of_slurms_that_is_killed_goes_on() {
     if has_slurm() {
-        Swept::of(8).sweep_killed_in_slurm(1, 6000);
+        Swept::of(8).sweep_killed_in_slurm(2, 5000);
     }
 }
 
