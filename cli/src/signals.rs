@@ -91,6 +91,11 @@ impl Signalled {
         }
     }
 
+    /// Whether one came.
+    pub fn has_come(&self) -> bool {
+        self.came.load(Ordering::Relaxed)
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

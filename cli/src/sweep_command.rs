@@ -13,7 +13,7 @@ use gil_sweep::folder::{Folder, Found, Held, With};
 use gil_sweep::grid::{Axes, Grid, Point};
 use gil_sweep::plot::Picture;
 use gil_sweep::table::Table;
-use gil_sweep::work::{self, Count, Runs};
+use gil_sweep::work::{self, Count, Runs, Watch};
 use serde::Serialize;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ impl Command<'_> {
         let signalled = Signalled::install(&self.progress)?;
         signalled.ask_children();
         let held = self.folder.hold(with)?;
-        let ran = self.ran_in(&held, numbers);
+        let ran = self.ran_in(&held, numbers, &|| signalled.has_come());
         self.progress.clear();
         // What a signal ended did not fail.
         signalled.comes_first(ran.as_ref().map_or(true, |count| count.ended > 0));
@@ -171,6 +171,7 @@ impl Command<'_> {
         &self,
         held: &Held<'_>,
         numbers: impl IntoIterator<Item = usize>,
+        is_ended: &(dyn Fn() -> bool + Sync),
     ) -> Result<Count, CommandError> {
         let note = |text: &str| self.progress.note(text);
         let again = self.args.again();
@@ -187,7 +188,9 @@ impl Command<'_> {
             of: open.len(),
             ..Count::default()
         });
-        Ok(runs.run(self.grid, held, &open, &say)?)
+        let progress = &say;
+        let watch = Watch { progress, is_ended };
+        Ok(runs.run(self.grid, held, &open, &watch)?)
     }
 
     /// Makes what is made of the rows; whether none failed.

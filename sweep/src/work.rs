@@ -13,10 +13,15 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes at the end of what was printed that are looked at.
 const END: u64 = 4096;
+
+/// How long the processes of a job are signalled, from the first to the last.
+const SETTLES: Duration = Duration::from_millis(300);
+/// How often it is looked whether this process was.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Which points run that have a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +42,30 @@ pub struct Runs {
     pub jobs: usize,
     /// Which run again.
     pub again: Again,
+}
+
+/// What is known of a sweep outside.
+pub struct Watch<'a> {
+    /// Is called with how far it is.
+    pub progress: &'a (dyn Fn(Count) + Sync),
+    /// Whether this process was asked to end: what fails then has no row.
+    pub is_ended: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Watch<'_> {
+    /// Whether this process is ended, or is so in a moment. Whoever ends a job signals all of its
+    /// processes, one after the other: a run of which the simulator went first has failed
+    /// before anybody knows why.
+    fn is_ended_soon(&self) -> bool {
+        let until = Instant::now() + SETTLES;
+        while !(self.is_ended)() {
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(LOOK);
+        }
+        true
+    }
 }
 
 /// How far a sweep is.
@@ -95,7 +124,7 @@ impl Runs {
         grid: &Grid<'_>,
         held: &Held<'_>,
         open: &[usize],
-        progress: &(dyn Fn(Count) + Sync),
+        watch: &Watch<'_>,
     ) -> Result<Count, SweepError> {
         let of = open.len();
         let next = AtomicUsize::new(0);
@@ -108,7 +137,7 @@ impl Runs {
         ));
         let worker = || {
             while let Some(number) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let ran = self.one(grid, held, *number);
+                let ran = self.one(grid, held, watch, *number);
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 match ran {
                     Ok(row) => state.0.add(row.as_ref()),
@@ -118,7 +147,7 @@ impl Runs {
                         state.1.get_or_insert(error);
                     }
                 }
-                progress(state.0);
+                (watch.progress)(state.0);
             }
         };
         thread::scope(|scope| {
@@ -135,6 +164,7 @@ impl Runs {
         &self,
         grid: &Grid<'_>,
         held: &Held<'_>,
+        watch: &Watch<'_>,
         number: usize,
     ) -> Result<Option<Row>, SweepError> {
         let point = grid.point(number)?;
@@ -152,6 +182,9 @@ impl Runs {
             Ended::Reported(document) => Row::of(&point, &document, took),
             Ended::Silent(exit) => Row::new(&point, &exit, None, took),
         };
+        if row.has_failed() && watch.is_ended_soon() {
+            return Ok(None);
+        }
         keep(&output, &held.folder().output(&point.key))?;
         held.commit(&row)?;
         Ok(Some(row))

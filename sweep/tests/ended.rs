@@ -7,7 +7,7 @@ use gil_sweep::file::Sweep;
 use gil_sweep::folder::{Folder, Found, With};
 use gil_sweep::grid::Grid;
 use gil_sweep::table::Table;
-use gil_sweep::work::{Again, Count, Runs, open};
+use gil_sweep::work::{Again, Count, Runs, Watch, open};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -74,7 +74,7 @@ impl Work {
     }
 
     fn sweep(&self, again: Again) -> Result<Count, SweepError> {
-        sweep(self.folder.path(), again)
+        sweep(self.folder.path(), again, &|| false)
     }
 
     /// The rows' files: what they are, and which.
@@ -95,7 +95,11 @@ impl Work {
     }
 }
 
-fn sweep(work: &Path, again: Again) -> Result<Count, SweepError> {
+fn sweep(
+    work: &Path,
+    again: Again,
+    is_ended: &(dyn Fn() -> bool + Sync),
+) -> Result<Count, SweepError> {
     let sweep = Sweep::read(&work.join("sweep.toml"))?;
     let grid = Grid::new(&sweep, "version = 1")?;
     let folder = Folder::at(&work.join("out"));
@@ -106,7 +110,9 @@ fn sweep(work: &Path, again: Again) -> Result<Count, SweepError> {
         again,
     };
     let numbers = open(&grid, &held, 1..=grid.len(), again, &|_| {})?;
-    runs.run(&grid, &held, &numbers, &|_| {})
+    let progress = &|_| {};
+    let watch = Watch { progress, is_ended };
+    runs.run(&grid, &held, &numbers, &watch)
 }
 
 /// Not a test of its own: the process that is ended.
@@ -114,7 +120,7 @@ fn sweep(work: &Path, again: Again) -> Result<Count, SweepError> {
 #[ignore = "it is started by another test"]
 fn sweeper() {
     if let Some(work) = std::env::var_os(WORK) {
-        sweep(Path::new(&work), Again::None).unwrap();
+        sweep(Path::new(&work), Again::None, &|| false).unwrap();
     }
 }
 
@@ -199,6 +205,17 @@ fn failed_points_run_again_on_request_and_ended_ones_always() {
     assert_eq!((count.ran, count.failed, count.of), (10, 0, 10));
     assert_eq!((work.table().len(), work.table().failed()), (100, 0));
     assert_eq!(fs::read_dir(work.at("out/output")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_fails_as_the_sweep_is_ended_has_no_row() {
+    let work = Work::new("case $last in 3) exit 125;; *) cp ${0%/*}/ok.json $json;; esac");
+    // The signal is seen a little later than what it does to the run.
+    let began = std::time::Instant::now();
+    let is_ended = || began.elapsed() > Duration::from_millis(100);
+    let count = sweep(work.folder.path(), Again::None, &is_ended).unwrap();
+    assert_eq!((count.ran, count.failed, count.ended), (90, 0, 10));
+    assert_eq!((work.table().len(), work.table().failed()), (90, 0));
 }
 
 #[test]

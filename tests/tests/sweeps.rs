@@ -224,7 +224,7 @@ fn a_hundred_points_are_killed_many_times() {
 #[ignore = "it takes minutes"]
 fn a_hundred_points_are_killed_many_times_in_slurm() {
     assert!(slurm::is_installed(), "run scripts/setup");
-    Swept::of(100).sweep_killed_in_slurm(6, 20_000);
+    Swept::of(100).sweep_killed_in_slurm(20, 6_000);
 }
 
 #[test]
