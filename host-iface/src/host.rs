@@ -700,6 +700,7 @@ impl State {
             }
         };
         let served = context.took;
+        drop(context);
         self.sessions.insert(mailbox.session, session);
         (answer, served)
     }

@@ -1,11 +1,15 @@
-//! Writes the recording of a run: each record with one system call, so that after a
-//! crash the file is complete up to the last call.
+//! Writes the recording of a run. Records are collected while a doorbell is served and
+//! written with one system call before it is answered, so that after a crash the file is
+//! complete up to the last doorbell.
 
-use gil_files::container::{self, Compression, FileError, Pieces};
+use gil_files::container::{self, Compression, FileError};
 use gil_files::recording::{FILE, Record};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
+
+/// Bytes of records that are collected at most; larger records are written at once.
+const COLLECTED_MAX: usize = 256 << 10;
 
 /// A recording being written.
 #[derive(Debug)]
@@ -14,6 +18,10 @@ pub struct Recorder {
     file: File,
     compression: Compression,
     sessions: u64,
+    /// Whole records that are not written yet.
+    collected: Vec<u8>,
+    /// Bytes of the file, which end with a whole record.
+    written: u64,
 }
 
 /// A recording that cannot be written. It ends with the record before.
@@ -46,12 +54,15 @@ impl Recorder {
             error,
         };
         let mut file = File::create(path).map_err(&failed)?;
-        file.write_all(&FILE.header()).map_err(&failed)?;
+        let header = FILE.header();
+        file.write_all(&header).map_err(&failed)?;
         Ok(Self {
             path: target,
             file,
             compression,
             sessions: 0,
+            collected: Vec::new(),
+            written: header.len() as u64,
         })
     }
 
@@ -61,27 +72,58 @@ impl Recorder {
         self.sessions
     }
 
-    /// Writes one record.
+    /// Adds one record; it is in the file after the next [`flush`](Self::flush).
     ///
     /// # Errors
     /// [`RecorderError`]; what the file holds of the record is taken back.
     pub fn write(&mut self, record: &Record<'_>, payload: &[&[u8]]) -> Result<(), RecorderError> {
         let pieces = container::pieces(record, payload, self.compression)?;
-        let before = self.file.metadata().map(|data| data.len());
-        self.write_all(&pieces).map_err(|error| {
-            if let Ok(len) = before {
-                // The disk is full: at least the file stays whole.
-                let _ = self.file.set_len(len);
-            }
+        let len: usize = pieces.iter().map(<[u8]>::len).sum();
+        if self.collected.len() + len > COLLECTED_MAX {
+            self.flush()?;
+        }
+        if len > COLLECTED_MAX {
+            return self.put(pieces.iter());
+        }
+        pieces
+            .iter()
+            .for_each(|bytes| self.collected.extend_from_slice(bytes));
+        Ok(())
+    }
+
+    /// Writes what is collected.
+    ///
+    /// # Errors
+    /// [`RecorderError::File`]; the file ends with the last record that is whole.
+    pub fn flush(&mut self) -> Result<(), RecorderError> {
+        if self.collected.is_empty() {
+            return Ok(());
+        }
+        let mut collected = std::mem::take(&mut self.collected);
+        let put = self.put(std::iter::once(&collected[..]));
+        collected.clear();
+        self.collected = collected;
+        put
+    }
+
+    /// Writes whole records.
+    fn put<'p>(&mut self, pieces: impl Iterator<Item = &'p [u8]>) -> Result<(), RecorderError> {
+        let mut slices: Vec<_> = pieces.map(IoSlice::new).collect();
+        let len: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
+        let written = self.write_all(&mut slices);
+        if let Err(error) = written {
+            // The disk is full: at least the file stays whole.
+            let _ = self.file.set_len(self.written);
             let path = self.path.clone();
-            RecorderError::File { path, error }
-        })
+            return Err(RecorderError::File { path, error });
+        }
+        self.written += len;
+        Ok(())
     }
 
     /// One `writev` unless the system takes less at a time.
-    fn write_all(&mut self, pieces: &Pieces<'_>) -> io::Result<()> {
-        let mut slices: Vec<_> = pieces.iter().map(IoSlice::new).collect();
-        let mut rest = &mut slices[..];
+    fn write_all(&mut self, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+        let mut rest = slices;
         IoSlice::advance_slices(&mut rest, 0);
         while !rest.is_empty() {
             match self.file.write_vectored(rest) {
@@ -92,6 +134,13 @@ impl Recorder {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // Whoever serves doorbells has flushed, and told of a full disk.
+        let _ = self.flush();
     }
 }
 

@@ -33,7 +33,7 @@ use crate::executed::Executed;
 use crate::frames::Thread;
 use crate::mailbox::Answer;
 use crate::memory::GuestMemory;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, RecorderError};
 use crate::stats::Stats;
 use crate::submission::Submission;
 use crate::target::Target;
@@ -96,13 +96,24 @@ impl Context<'_> {
     /// Records, or ends the recording and the run: a short recording would pass
     /// for a whole one.
     fn record(&mut self, record: &Record<'_>, payload: &[&[u8]]) {
+        self.keep(|recorder| recorder.write(record, payload));
+    }
+
+    fn keep(&mut self, how: impl FnOnce(&mut Recorder) -> Result<(), RecorderError>) {
         if let Some(recorder) = self.trace
-            && let Err(error) = recorder.write(record, payload)
+            && let Err(error) = how(recorder)
         {
             let text = error.to_string();
             self.events.tell(Monitor::Fatal { text });
             *self.trace = None;
         }
+    }
+}
+
+/// What a doorbell recorded is in the file before the doorbell is answered.
+impl Drop for Context<'_> {
+    fn drop(&mut self) {
+        self.keep(Recorder::flush);
     }
 }
 
