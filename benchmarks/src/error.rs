@@ -79,6 +79,20 @@ pub enum BenchError {
         /// The problem with it.
         what: String,
     },
+    /// No fit.
+    #[error("no scale and offset fit the programs: {what}")]
+    Fit {
+        /// Why.
+        what: String,
+    },
+    /// A program that computes something else in the guest.
+    #[error(
+        "the program {name} of the calibration has other results in the guest than natively: both must use the same device; leave a folder of drivers and other variables as they are in both"
+    )]
+    OtherResults {
+        /// The program.
+        name: String,
+    },
     /// The guest's program used another GPU stack than the one to be measured.
     #[error(
         "the program made {calls} calls to the board: the guest's packages have changed, \

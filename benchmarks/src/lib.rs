@@ -4,6 +4,7 @@
 //! Programs that make calls belong to an API and have a module of their own; the rest
 //! knows no API.
 
+mod accuracy;
 mod args;
 mod batch;
 mod bench;
@@ -16,6 +17,7 @@ mod contention;
 mod delay;
 mod diff;
 mod error;
+mod fit;
 mod gles;
 mod line;
 mod machine;
@@ -40,10 +42,13 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+pub use accuracy::{Accuracy, Errors, Row, accuracy_plot};
 pub use args::{BenchArgs, Name};
 pub use contention::{Contended, ContentionArgs, contention};
 pub use error::BenchError;
+pub use fit::{Estimate, Fit};
 pub use opencl::launches::{Launched, Launches, LaunchesArgs, launches};
+pub use opencl::programs::{Programs, ProgramsArgs, programs};
 pub use program::NullCall;
 
 /// The API whose programs are measured.

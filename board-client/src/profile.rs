@@ -24,9 +24,46 @@
 //! offset_ns = 0          # and so much longer
 //! repetitions = 20
 //! device = "Mali-T628"
+//!
+//! [calls.gles.fit]       # how sure scale and offset are, if a fit found them
+//! programs = 10
+//! scale_within = 0.02    # with 95 % confidence
+//! offset_within_ns = 310
+//! left_out = 10          # programs that the fit is not over
+//! mean_error = 0.031     # of these, as parts of their times
+//! worst_error = 0.08
+//!
+//! [board]                # what it has, and
+//! gpu_mhz = 600
+//! cores = 4              # of the GPU
+//! memory_gb_s = 12.8
+//! cpu_mhz = 2000
+//!
+//! [target]               # what the target has instead
+//! gpu_mhz = 800
+//!
+//! [parts.gles]           # parts of an operation's time that these change
+//! cpu = 0.05
+//! gpu = 0.7              # by clock and cores,
+//! parallel = 0.9         # of which so much is spread over the cores
+//! memory = 0.2
+//!
+//! [[governor]]           # clocks from a moment of the guest's time on
+//! from_ms = 2500
+//! gpu_mhz = 300
+//!
+//! [copies.opencl]        # as the target's bus does them
+//! to = { latency_ns = 9000, gb_s = 3.2 }
+//! from = { latency_ns = 9000, gb_s = 2.8 }
 //! ```
 //!
 //! What is absent changes nothing.
+
+mod machine;
+
+pub use machine::{
+    Bus, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
+};
 
 use gil_wire::api;
 use serde::{Deserialize, Serialize};
@@ -54,6 +91,25 @@ pub struct Profile {
     /// What calls cost, by the names of APIs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calls: BTreeMap<String, Calls>,
+    /// What the board had when it was measured.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub board: Machine,
+    /// What the target has instead.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub target: Machine,
+    /// Parts of operations' times, by the names of APIs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, Parts>,
+    /// The target's bus, by the names of APIs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copies: BTreeMap<String, Copies>,
+    /// When the target's clocks change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub governor: Vec<Step>,
+}
+
+fn is_default(machine: &Machine) -> bool {
+    *machine == Machine::default()
 }
 
 /// The target's CPU beside the board's.
@@ -82,6 +138,27 @@ pub struct Calls {
     pub repetitions: u32,
     /// The device, as its driver calls it.
     pub device: String,
+    /// How scale and offset were found, if by a fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fitted>,
+}
+
+/// How sure scale and offset are, and how well they fit programs that the fit is not over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// Programs that the fit is over.
+    pub programs: u32,
+    /// With 95 % confidence the scale is within so much of the one above.
+    pub scale_within: f64,
+    /// The same of the offset, in nanoseconds.
+    pub offset_within_ns: f64,
+    /// Programs that the fit is not over.
+    pub left_out: u32,
+    /// The mean of their errors without signs, as parts of their times.
+    pub mean_error: f64,
+    /// The greatest of them.
+    pub worst_error: f64,
 }
 
 impl Default for Calls {
@@ -94,6 +171,7 @@ impl Default for Calls {
             offset_ns: 0,
             repetitions: 0,
             device: String::new(),
+            fit: None,
         }
     }
 }
@@ -165,12 +243,20 @@ pub enum ProfileError {
         value: f64,
     },
     /// An API that there is not.
-    #[error("{} has [calls.{name}], and there is no API of that name: the names are those of `gil run --board API=…`, such as gles", path.display())]
+    #[error("{} has [{name}], and there is no API of that name: the names are those of `gil run --board API=…`, such as gles", path.display())]
     Api {
         /// Its path.
         path: PathBuf,
-        /// The name in it.
+        /// The name in it, with its part.
         name: String,
+    },
+    /// What it says of board and target.
+    #[error("{} has {source}", path.display())]
+    Machine {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong.
+        source: MachineError,
     },
 }
 
@@ -182,6 +268,11 @@ impl Profile {
             contention: None,
             cpu: None,
             calls: BTreeMap::new(),
+            board: Machine::default(),
+            target: Machine::default(),
+            parts: BTreeMap::new(),
+            copies: BTreeMap::new(),
+            governor: Vec::new(),
         }
     }
 
@@ -220,10 +311,23 @@ impl Profile {
     /// Whether the numbers and names can be.
     fn check(&self, path: &Path) -> Result<(), ProfileError> {
         let path = || path.into();
-        let unknown = self.calls.keys().find(|name| api::named(name).is_none());
-        if let Some(name) = unknown.cloned() {
-            return Err(ProfileError::Api { path: path(), name });
+        let parts = [
+            ("calls", self.calls.keys().collect::<Vec<_>>()),
+            ("parts", self.parts.keys().collect()),
+            ("copies", self.copies.keys().collect()),
+        ];
+        for (part, names) in parts {
+            let unknown = names.into_iter().find(|name| api::named(name).is_none());
+            if let Some(name) = unknown {
+                let name = format!("{part}.{name}");
+                return Err(ProfileError::Api { path: path(), name });
+            }
         }
+        self.check_machines()
+            .map_err(|source| ProfileError::Machine {
+                path: path(),
+                source,
+            })?;
         let ratio = self.cpu.iter().map(|cpu| ("cpu.ratio".into(), cpu.ratio));
         let scales = self.calls.iter();
         let scales = scales.map(|(name, calls)| (format!("calls.{name}.scale"), calls.scale));
@@ -242,8 +346,10 @@ impl Profile {
     /// nothing.
     pub fn costs(&self) -> Option<String> {
         let mut text = String::new();
-        if let Some(cpu) = &self.cpu {
-            let _ = write!(text, "+cpu:{}", cpu.ratio);
+        let slower = self.cpu_ratio();
+        let ratio = self.cpu.as_ref().map_or(1.0, |cpu| cpu.ratio) * slower;
+        if self.cpu.is_some() || ratio != 1.0 {
+            let _ = write!(text, "+cpu:{ratio}");
         }
         for (name, calls) in &self.calls {
             let Calls {
@@ -254,12 +360,16 @@ impl Profile {
                 offset_ns,
                 ..
             } = calls;
+            // The driver's work on the CPU.
+            let [launch_ns, gap_ns, completion_ns] =
+                [launch_ns, gap_ns, completion_ns].map(|ns| (*ns as f64 * slower).round() as u64);
             let _ = write!(
                 text,
                 "+{name}.launch:{launch_ns}+{name}.gap:{gap_ns}+{name}.completion:{completion_ns}\
                  +{name}.scale:{scale}+{name}.offset:{offset_ns}"
             );
         }
+        self.write_machines(&mut text);
         text.strip_prefix('+').map(Into::into)
     }
 
@@ -298,6 +408,14 @@ mod tests {
             offset_ns: -40,
             repetitions: 20,
             device: "Mali".into(),
+            fit: Some(Fitted {
+                programs: 10,
+                scale_within: 0.02,
+                offset_within_ns: 310.5,
+                left_out: 10,
+                mean_error: 0.031,
+                worst_error: 0.08,
+            }),
         };
         Profile {
             contention: Some(contention),
@@ -380,6 +498,21 @@ mod tests {
             ),
             ("factor = 2.095", "faktor = 2.095", "unknown field `faktor`"),
             ("[contention]", "[clocks]", "unknown field `clocks`"),
+            (
+                "[contention]",
+                "[board]\ncores = 0\n[contention]",
+                "has board.cores = 0: it",
+            ),
+            (
+                "[contention]",
+                "[copies.egl3]\n[contention]",
+                "has [copies.egl3], and",
+            ),
+            (
+                "[contention]",
+                "[target]\ncores = 2\n[contention]",
+                "no [board] cores",
+            ),
             ("ratio = 2.5", "ratio = 0.0", "has cpu.ratio = 0: it"),
             ("ratio = 2.5", "ratio = -inf", "has cpu.ratio = -inf: it"),
             (

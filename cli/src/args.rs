@@ -13,10 +13,10 @@ mod trace;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
-use gil_benchmarks::{BenchArgs, ContentionArgs, LaunchesArgs};
+use gil_benchmarks::{BenchArgs, ContentionArgs, LaunchesArgs, ProgramsArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
-use gil_board_client::profile::{Profile, ProfileError};
+use gil_board_client::profile::{MachineError, Profile, ProfileError, Targeted};
 use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_drivers::TableError;
 use gil_guest_image::copied::Copied;
@@ -180,6 +180,11 @@ pub struct RunArgs {
     /// Correct the board's times by its profile, which `gil calibrate` measured.
     #[arg(long, value_name = "FILE", value_parser = profile)]
     pub board_profile: Option<Profile>,
+    /// Have the target differ from the board: cpu_mhz, gpu_mhz, cores (of the GPU) or memory_gb_s
+    /// (of the GPU's memory), as `gpu_mhz=800`; the board's profile says what the board has, and which
+    /// parts of an operation's time that changes. May be repeated.
+    #[arg(long = "target", value_name = "KEY=NUMBER", requires = "board_profile")]
+    pub targets: Vec<Targeted>,
     /// How far the agent that is started confines sessions.
     #[command(flatten)]
     pub confining: gil_board::cli::Confining,
@@ -445,7 +450,19 @@ impl RunArgs {
 
     /// What the board's profile says that the target adds.
     pub fn costs(&self) -> Option<String> {
-        self.board_profile.as_ref().and_then(Profile::costs)
+        let mut profile = self.board_profile.clone()?;
+        // Checked when the run began.
+        let _ = profile.target_has(&self.targets);
+        profile.costs()
+    }
+
+    /// Checks the target.
+    ///
+    /// # Errors
+    /// [`MachineError`] if the board's profile does not say enough of the board.
+    pub fn check_target(&self) -> Result<(), MachineError> {
+        let profile = self.board_profile.clone();
+        profile.map_or(Ok(()), |mut it| it.target_has(&self.targets))
     }
 
     /// The contention factor of the board's profile.
@@ -469,6 +486,9 @@ pub enum CalibrateCommand {
     /// What OpenCL's calls cost beside their kernels: from a launch to its start, between
     /// kernels, and from a kernel's end until a thread that waits goes on.
     Calls(CalibrateCallsArgs),
+    /// How the board's times become the target's: scale and offset by least squares over ten
+    /// OpenCL programs, and the errors of these and of ten others.
+    Programs(CalibrateProgramsArgs),
 }
 
 /// Arguments of `gil calibrate contention`.
@@ -493,6 +513,21 @@ pub struct CalibrateCallsArgs {
     /// brought up to date.
     #[arg(long, value_name = "PROFILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `gil calibrate programs`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateProgramsArgs {
+    /// How.
+    #[command(flatten)]
+    pub measured: ProgramsArgs,
+    /// Write the board's profile, for `gil run --board-profile`; one that is there is
+    /// brought up to date, and what calls cost is taken from it.
+    #[arg(long, value_name = "PROFILE")]
+    pub out: Option<PathBuf>,
+    /// Draw the times measured and simulated, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Arguments of `gil sysroot`.

@@ -1,6 +1,6 @@
 //! `gil calibrate`: measures a board, for its profile.
 
-use crate::args::{CalibrateCallsArgs, CalibrateContentionArgs};
+use crate::args::{CalibrateCallsArgs, CalibrateContentionArgs, CalibrateProgramsArgs};
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use gil_benchmarks::{BenchError, Contended, Launched, Launches};
@@ -57,6 +57,34 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
     if let Some(path) = &args.out {
         profile.calls.insert(launched.api.into(), launched.calls);
+        Output::of("--out", path).write(profile.text().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// `gil calibrate programs`.
+///
+/// # Errors
+/// [`CalibrateError`], one sentence.
+pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
+    let mut profile = match &args.out {
+        Some(path) => to_extend(path)?,
+        None => Profile::empty(),
+    };
+    let plot = args.plot.as_deref();
+    plot.map(|path| Output::of("--plot", path).check())
+        .transpose()?;
+    let found =
+        measured(|folder, say| gil_benchmarks::programs(&args.measured, &profile, folder, say))?;
+    let device = Words::from(found.calls.device.as_str());
+    let text = format!("{device}\n{}", found.accuracy.table());
+    let _ = io::stdout().write_all(text.as_bytes());
+    if let Some(path) = plot {
+        let drawn = gil_benchmarks::accuracy_plot(&found.accuracy)?;
+        Output::of("--plot", path).write(drawn.as_bytes())?;
+    }
+    if let Some(path) = &args.out {
+        profile.calls.insert(found.api.into(), found.calls);
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())

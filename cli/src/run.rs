@@ -14,6 +14,7 @@ use crate::supervise::Ended;
 use gil_board::confine::Support;
 use gil_board_client::agent::{self, AgentError};
 use gil_board_client::boards::BoardsError;
+use gil_board_client::profile::MachineError;
 use gil_guest_image::guest::{self, GuestError};
 use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};
@@ -51,6 +52,9 @@ pub enum RunError {
     /// The boards.
     #[error(transparent)]
     Boards(#[from] BoardsError),
+    /// The target.
+    #[error("the board's profile with --target has {0}")]
+    Target(#[from] MachineError),
     /// The guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -189,6 +193,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     placed::check(&args.files)?;
     script::check_early(args)?;
     stdin::check(args)?;
+    args.check_target()?;
     let recorded = args.record.is_some();
     args.chosen()?.check(recorded, args.first_contact())?;
     Ok(())

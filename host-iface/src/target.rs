@@ -1,10 +1,12 @@
 //! The target's devices: their engines, and what it adds to what the board measured, which
 //! is the setting `costs` with the numbers of a board's profile.
 
-use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line};
+use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line, Transfer};
 use gil_wire::{Op, api};
 use std::str::FromStr;
 use std::sync::Arc;
+
+static NONE: Costs = Costs::NONE;
 
 /// What a session's operations are executed on. A clone is the same target.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +29,9 @@ impl Target {
 
 /// Of the target's CPU, and of each API's operations. Written as `+` between
 /// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
-/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`.
+/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.clock:FROM_NS/FACTOR` for
+/// each change of frequencies, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
+/// the device and from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllCosts {
     /// Of what the board's CPU does for calls.
@@ -40,7 +44,7 @@ impl AllCosts {
     pub fn of(&self, op: Op) -> &Costs {
         let mut known = self.apis.iter();
         let found = known.find(|(api, _)| *api == op.api());
-        found.map_or(&Costs::NONE, |(_, costs)| costs)
+        found.map_or(&NONE, |(_, costs)| costs)
     }
 
     fn of_mut(&mut self, name: &str) -> Option<&mut Costs> {
@@ -67,10 +71,26 @@ impl AllCosts {
             "completion" => costs.completion_ns = value.parse().ok()?,
             "scale" => costs.line = Line::new(value.parse().ok()?, costs.line.offset_ns())?,
             "offset" => costs.line = Line::new(costs.line.scale(), value.parse().ok()?)?,
+            "clock" => {
+                let (from_ns, factor) = pair(value)?;
+                costs.clocks.change(from_ns, factor)?;
+            }
+            "to" => costs.copies.to = Some(transfer(value)?),
+            "from" => costs.copies.from = Some(transfer(value)?),
             _ => return None,
         }
         Some(())
     }
+}
+
+fn transfer(value: &str) -> Option<Transfer> {
+    let (latency_ns, bytes_per_s) = pair(value)?;
+    Transfer::new(latency_ns, bytes_per_s)
+}
+
+fn pair(value: &str) -> Option<(u64, f64)> {
+    let (time_ns, number) = value.split_once('/')?;
+    Some((time_ns.parse().ok()?, number.parse().ok()?))
 }
 
 /// The part of the setting that cannot be read.
@@ -104,6 +124,12 @@ mod tests {
         let gles = all.of(number("gles"));
         assert_eq!((gles.delays.gap_ns, gles.completion_ns), (9, 4));
         assert_eq!(all.of(number("egl")), &Costs::NONE);
+        let text = "gles.clock:0/2+gles.clock:100/0.5+gles.to:40/1e9+gles.from:50/2e9";
+        let all: AllCosts = text.parse().unwrap();
+        let gles = all.of(number("gles"));
+        assert_eq!([99, 100].map(|start| gles.clocks.at(start, 10)), [20, 5]);
+        let copies = [gles.copies.to, gles.copies.from];
+        assert_eq!(copies.map(|it| it.unwrap().of(1000)), [1040, 550]);
     }
 
     #[test]
@@ -119,6 +145,11 @@ mod tests {
             "opencl.scale:inf",
             "opencl.scale:0",
             "opencl.start:1",
+            "opencl.clock:5",
+            "opencl.clock:5/0",
+            "opencl.clock:5/1+opencl.clock:5/2",
+            "opencl.to:1/inf",
+            "opencl.from:-1/1e9",
             "direct3d.launch:1",
             "cpu:1+",
         ] {

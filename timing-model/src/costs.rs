@@ -1,17 +1,41 @@
 //! What a target adds to what a board measured.
 
-use crate::Delays;
+use crate::{Clocks, Delays, Engine, Transfer};
 
 /// Nanoseconds and factors that a board's profile has of one API's operations. The default
 /// changes nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// What passes before an operation starts.
     pub delays: Delays,
     /// Nanoseconds from the end of an operation until a thread that waits for it goes on.
     pub completion_ns: u64,
-    /// What an operation lasts on the target.
+    /// What an operation lasts on the target, at the board's frequencies.
     pub line: Line,
+    /// At the target's frequencies.
+    pub clocks: Clocks,
+    /// What copies to the device and from it take, if not as long as on the board.
+    pub copies: Copies,
+}
+
+/// What copies take on the target, if not as long as on the board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// To the device.
+    pub to: Option<Transfer>,
+    /// From the device.
+    pub from: Option<Transfer>,
+}
+
+/// What the board says of an operation, and when it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Nanoseconds by the board's timers.
+    pub duration_ns: u64,
+    /// Bytes that it brought to the device or from it.
+    pub bytes: u64,
+    /// When it starts on the target.
+    pub start_ns: u64,
 }
 
 impl Costs {
@@ -23,7 +47,32 @@ impl Costs {
         },
         completion_ns: 0,
         line: Line::SAME,
+        clocks: Clocks::SAME,
+        copies: Copies {
+            to: None,
+            from: None,
+        },
     };
+
+    /// What an operation lasts on the target. What takes no time on the board takes none.
+    pub fn lasts(&self, engine: Engine, measured: &Measured) -> u64 {
+        let transfer = match engine {
+            Engine::COPY_IN => self.copies.to,
+            Engine::COPY_OUT => self.copies.from,
+            _ => None,
+        };
+        match (measured.duration_ns, transfer) {
+            (0, _) => 0,
+            (_, Some(transfer)) => transfer.of(measured.bytes),
+            (duration_ns, None) => {
+                let duration_ns = self.line.at(duration_ns);
+                match engine {
+                    Engine::COPY_IN | Engine::COPY_OUT => duration_ns,
+                    _ => self.clocks.at(measured.start_ns, duration_ns),
+                }
+            }
+        }
+    }
 
     /// When a thread goes on that waits for what ends then. What never was has ended at 0.
     pub const fn seen(&self, end_ns: u64) -> u64 {
@@ -118,7 +167,7 @@ impl Default for CpuRatio {
     }
 }
 
-fn scaled(ns: u64, by: f64) -> u64 {
+pub(crate) fn scaled(ns: u64, by: f64) -> u64 {
     // A float that is too great becomes the greatest number.
     (ns as f64 * by).round() as u64
 }
@@ -143,6 +192,36 @@ mod tests {
     fn a_slower_cpu_takes_longer() {
         assert_eq!(CpuRatio::new(2.5).unwrap().at(1001), 2503);
         assert_eq!(CpuRatio::SAME.at(u64::MAX - 1), u64::MAX - 1);
+    }
+
+    #[test]
+    fn kernels_follow_clocks_and_copies_their_bandwidth() {
+        let mut clocks = Clocks::SAME;
+        clocks.change(50, 3.0).unwrap();
+        let costs = Costs {
+            line: Line::new(2.0, 1).unwrap(),
+            clocks,
+            copies: Copies {
+                to: Transfer::new(7, 1e9),
+                from: None,
+            },
+            ..Costs::NONE
+        };
+        let lasts = |engine, duration_ns, start_ns| {
+            let bytes = 100;
+            costs.lasts(
+                engine,
+                &Measured {
+                    duration_ns,
+                    bytes,
+                    start_ns,
+                },
+            )
+        };
+        let engines = [Engine(1), Engine::COPY_IN, Engine::COPY_OUT];
+        assert_eq!(engines.map(|engine| lasts(engine, 10, 49)), [21, 107, 21]);
+        assert_eq!(engines.map(|engine| lasts(engine, 10, 50)), [63, 107, 21]);
+        assert_eq!(engines.map(|engine| lasts(engine, 0, 50)), [0, 0, 0]);
     }
 
     #[test]

@@ -41,6 +41,7 @@
 //! when a duration became known.
 #![forbid(unsafe_code)]
 
+mod clocks;
 mod contention;
 mod costs;
 mod delays;
@@ -51,14 +52,17 @@ mod lanes;
 mod occupied;
 mod queues;
 mod timeline;
+mod transfer;
 
+pub use clocks::{CHANGES_MAX, Clocks};
 pub use contention::Contention;
-pub use costs::{Costs, CpuRatio, Line};
+pub use costs::{Copies, Costs, CpuRatio, Line, Measured};
 pub use delays::Delays;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;
 pub use lanes::Turn;
 pub use timeline::{MAX_UNRESOLVED, MAX_WAITS, Timeline};
+pub use transfer::Transfer;
 
 /// Number of an event; every operation has one.
 pub type Event = u64;
@@ -70,6 +74,10 @@ pub struct Engine(pub u8);
 impl Engine {
     /// Occupies nothing.
     pub const NONE: Self = Self(0);
+    /// Copies to the device.
+    pub const COPY_IN: Self = Self(2);
+    /// Copies from the device.
+    pub const COPY_OUT: Self = Self(3);
     /// The first of a device's processors, which contend with each other.
     pub const PROCESSOR_FIRST: Self = Self(8);
     /// The last.

@@ -142,7 +142,11 @@ fn in_guest(
     Ok(found(&text, program)?.1)
 }
 
-fn read(path: &Path) -> Result<String, BenchError> {
+/// What a program wrote natively, elsewhere.
+///
+/// # Errors
+/// [`BenchError::File`].
+pub fn read(path: &Path) -> Result<String, BenchError> {
     let wrong = |what: String| BenchError::File {
         path: path.into(),
         what,
@@ -151,7 +155,7 @@ fn read(path: &Path) -> Result<String, BenchError> {
     match length.len() <= NATIVE_MAX {
         true => fs::read_to_string(path).map_err(|error| wrong(error.to_string())),
         false => Err(wrong(format!(
-            "it has more than {NATIVE_MAX} bytes: give what launches.c wrote"
+            "it has more than {NATIVE_MAX} bytes: give what the program wrote"
         ))),
     }
 }

@@ -4,6 +4,7 @@ mod calls;
 pub mod launches;
 mod matmul;
 mod program;
+pub mod programs;
 mod worker;
 
 use crate::bench::{Api, Bench};

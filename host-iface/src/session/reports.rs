@@ -4,7 +4,7 @@ use super::exchange::{fits, wrong};
 use super::schedule::Early;
 use super::{Context, Session};
 use gil_files::recording::{Ended, Record};
-use gil_timing::Event;
+use gil_timing::{Event, Measured};
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_wire::frame::FrameError;
@@ -123,6 +123,7 @@ impl Session {
         report: &Report,
     ) -> Result<(), ClientError> {
         let event = report.event;
+        let start_ns = self.schedule.start_ns(event);
         let pending = self.schedule.pending.get_mut(&event);
         let pending = pending.filter(|pending| !pending.is_reported);
         let Some(pending) = pending else {
@@ -132,15 +133,21 @@ impl Session {
         self.schedule.kept_input -= pending.input_len;
         self.schedule.unreported -= 1;
         pending.is_rejected = report.rejected;
+        let bytes = report.out.iter().sum::<u64>();
         let duration_ns = if pending.is_fence {
             0
         } else {
-            let line = self.schedule.costs.of(pending.op).line;
-            pending.pace.stretch(line.at(report.duration_ns))
+            let costs = self.schedule.costs.of(pending.op);
+            let measured = Measured {
+                duration_ns: report.duration_ns,
+                bytes: bytes.max(pending.input_len),
+                start_ns,
+            };
+            let lasts_ns = costs.lasts(pending.engine, &measured);
+            pending.pace.stretch(lasts_ns)
         };
         pending.duration_ns = duration_ns;
         let op = pending.op;
-        let bytes = report.out.iter().sum::<u64>();
         context.stats.brought(op, bytes);
         self.log_brought(context, event, bytes);
         self.count_gpu_time(context, op, duration_ns);

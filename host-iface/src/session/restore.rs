@@ -13,7 +13,7 @@ use crate::printed::Printed;
 use crate::target::Target;
 use gil_files::checkpoint::{self, Made, Ran, Record};
 use gil_files::recording;
-use gil_timing::Interval;
+use gil_timing::{Engine, Interval};
 use gil_transport::client::{Client, ClientError, Received};
 use gil_transport::vectored::{SendSpan, Span};
 use gil_wire::api::{self, Described, effect};
@@ -60,6 +60,7 @@ impl Session {
                 duration_ns: 0,
                 pace: Pace::default(),
                 job: None,
+                engine: Engine::NONE,
                 queue: awaited.queue,
                 is_fence: false,
                 observable: awaited.observable,

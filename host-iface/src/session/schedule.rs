@@ -38,6 +38,7 @@ pub(super) struct Pending {
     pub(super) pace: Pace,
     /// The processor that executes it, if it is a job of a kernel driver.
     pub(super) job: Option<Place>,
+    pub(super) engine: Engine,
     /// The queue it is on.
     pub(super) queue: Option<u64>,
     /// Whether it only orders others, and takes no device time itself.
@@ -142,6 +143,7 @@ impl Schedule {
             duration_ns: 0,
             pace: call.submission.pace,
             job: self.job(envelope),
+            engine: Engine(envelope.engine.0),
             queue: envelope.queue.map(|queue| queue.id),
             is_fence: order(envelope.order) != Order::Command,
             observable: envelope.observable,
@@ -188,6 +190,17 @@ impl Schedule {
             Engine::NONE => Delays::default(),
             _ => self.costs.of(envelope.op).delays,
         }
+    }
+
+    /// When an operation starts, if nothing is enqueued before it.
+    pub(super) fn start_ns(&mut self, event: Event) -> u64 {
+        let next = self.timeline.next_candidate();
+        let next = next.filter(|next| next.event == event);
+        let times = self.timeline.times(event);
+        let ready_ns = || times.and_then(|times| times.ready_ns.or(Some(times.submitted_ns)));
+        next.map(|next| next.start_ns)
+            .or_else(ready_ns)
+            .unwrap_or_default()
     }
 
     /// When a call returns on the target that took the board's CPU so long.

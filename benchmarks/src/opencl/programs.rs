@@ -1,0 +1,402 @@
+//! Whole programs natively and in the guest: `benchmarks/programs/kernels.c`. Over half of
+//! them scale and offset of the board's times are fitted; the others say how good the fit is.
+
+use crate::accuracy::{self, Accuracy, Row};
+use crate::c_program;
+use crate::error::BenchError;
+use crate::fit::Point;
+use crate::opencl::launches;
+use crate::sampling::Times;
+use clap::Args;
+use gil_board_client::profile::{Calls, Fitted, Profile};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const SOURCE: &str = "benchmarks/programs/kernels.c";
+/// The API's name in a profile.
+const API: &str = "opencl";
+/// What the fit is over: of each kind one, of which others are left out.
+const FITTED: [&str; 10] = [
+    "add",
+    "multiply",
+    "transpose",
+    "bodies",
+    "stencil",
+    "scan",
+    "chain",
+    "answers",
+    "convolve",
+    "copies",
+];
+/// Greatest distance of the quartiles, as part of the median, of times that nothing disturbed.
+const SPREAD_MAX: f64 = 0.1;
+/// How often a program is measured that something disturbed.
+const ROUNDS: u32 = 3;
+/// Longest name of a program.
+const NAME_MAX: usize = 32;
+
+/// What to measure.
+#[derive(Clone, Debug, Args)]
+pub struct ProgramsArgs {
+    /// How many times to measure each program.
+    #[arg(long, value_name = "NUMBER", default_value_t = 15,
+          value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub times: u32,
+    /// Use what the program benchmarks/programs/kernels.c wrote on the board itself instead of running it
+    /// here; for a board elsewhere, or for one that is busy now.
+    #[arg(long, value_name = "FILE")]
+    pub native: Option<PathBuf>,
+    /// The board that the guest uses, as of `gil run --board`; this machine's own if there is none.
+    #[arg(long, value_name = "BOARD")]
+    pub board: Option<String>,
+    /// Options of `gil run` for the guest, such as --sim; may be repeated.
+    #[arg(long = "run-option", value_name = "OPTION", allow_hyphen_values = true)]
+    pub options: Vec<String>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The API's name, in a profile.
+    pub api: &'static str,
+    /// For the board's profile.
+    pub calls: Calls,
+    /// The programs.
+    pub accuracy: Accuracy,
+}
+
+/// One program's times.
+#[derive(Clone, Debug)]
+struct Program {
+    name: String,
+    wall: Times,
+    device: Times,
+    operations: u32,
+    sum: u32,
+}
+
+impl Program {
+    /// Distance of the quartiles as part of the median.
+    fn spread(&self) -> f64 {
+        let at = |part| self.wall.percentile(part).as_secs_f64();
+        (at(0.75) - at(0.25)) / at(0.5).max(f64::MIN_POSITIVE)
+    }
+
+    fn is_disturbed(&self) -> bool {
+        self.spread() > SPREAD_MAX
+    }
+}
+
+/// Measures the programs; `say` hears of the progress. Files lie in `folder`, and what calls
+/// cost is in the profile.
+///
+/// # Errors
+/// [`BenchError`] says what cannot be measured.
+pub fn programs(
+    args: &ProgramsArgs,
+    profile: &Profile,
+    folder: &Path,
+    say: &dyn Fn(&str),
+) -> Result<Programs, BenchError> {
+    say("compiling the programs");
+    let built = c_program::build(SOURCE, folder, &["-lOpenCL"], &[])?;
+    let (device, native) = match &args.native {
+        Some(path) => parsed(&launches::read(path)?, path)?,
+        None => {
+            let named = |names: &[String]| {
+                say(&progress("on this machine's device", names));
+                let mut command = Command::new(&built.native);
+                c_program::said(command.arg(args.times.to_string()).args(names))
+            };
+            settled(&built.native, named)?
+        }
+    };
+    let guest = Guest {
+        args,
+        profile,
+        folder,
+        program: &built.guest,
+        say,
+    };
+    let calls = profile.calls.get(API).cloned().unwrap_or_default();
+    let plain = Calls {
+        scale: 1.0,
+        offset_ns: 0,
+        ..calls.clone()
+    };
+    let before = guest.run("as they are", None)?;
+    let between = guest.run("with what calls cost", Some(&plain))?;
+    let alike = [&before, &between].map(|guest| matched(&native, guest));
+    let [before, between] = alike;
+    let (before, between) = (before?, between?);
+    let mut rows: Vec<Row> = native
+        .iter()
+        .zip(&before)
+        .map(|(native, before)| row(native, before))
+        .collect();
+    let points = native.iter().zip(&between);
+    let points: Vec<Point> = points.map(|(native, guest)| point(native, guest)).collect();
+    let fit = accuracy::fitted(&mut rows, &points)?;
+    let mut calls = Calls {
+        scale: fit.scale.value,
+        offset_ns: fit.offset.value.round() as i64,
+        device,
+        ..calls
+    };
+    let after = guest.run("with scale and offset", Some(&calls))?;
+    for (row, after) in rows.iter_mut().zip(matched(&native, &after)?) {
+        row.after = after.wall.median();
+        row.is_disturbed |= after.is_disturbed();
+    }
+    let accuracy = Accuracy { rows, fit };
+    let [_, errors] = accuracy.errors(false);
+    calls.fit = Some(Fitted {
+        programs: FITTED.len() as u32,
+        scale_within: accuracy.fit.scale.within,
+        offset_within_ns: accuracy.fit.offset.within,
+        left_out: errors.programs as u32,
+        mean_error: errors.mean,
+        worst_error: errors.most,
+    });
+    Ok(Programs {
+        api: API,
+        calls,
+        accuracy,
+    })
+}
+
+fn progress(what: &str, names: &[String]) -> String {
+    match names.len() {
+        0 => format!("running the programs {what}"),
+        some => format!("running {some} programs {what} again, which something disturbed"),
+    }
+}
+
+fn row(native: &Program, before: &Program) -> Row {
+    Row {
+        name: native.name.clone(),
+        is_fitted: FITTED.contains(&&*native.name),
+        native: native.wall.median(),
+        before: before.wall.median(),
+        after: Duration::ZERO,
+        crossed: None,
+        is_disturbed: native.is_disturbed() || before.is_disturbed(),
+    }
+}
+
+fn point(native: &Program, guest: &Program) -> Point {
+    let ns = |times: &Times| times.median().as_nanos() as f64;
+    let device = ns(&guest.device);
+    Point {
+        measured: ns(&native.wall),
+        rest: ns(&guest.wall) - device,
+        device,
+        operations: guest.operations.into(),
+    }
+}
+
+/// The guest's programs in the order of the native ones.
+fn matched(native: &[Program], guest: &[Program]) -> Result<Vec<Program>, BenchError> {
+    let one = |native: &Program| {
+        let mut named = guest.iter().filter(|guest| guest.name == native.name);
+        match named.next() {
+            Some(found) if found.sum == native.sum => Ok(found.clone()),
+            _ => Err(BenchError::OtherResults {
+                name: native.name.clone(),
+            }),
+        }
+    };
+    native.iter().map(one).collect()
+}
+
+struct Guest<'a> {
+    args: &'a ProgramsArgs,
+    profile: &'a Profile,
+    folder: &'a Path,
+    program: &'a Path,
+    say: &'a dyn Fn(&str),
+}
+
+impl Guest<'_> {
+    /// The programs' times in the guest, with this in the profile; none: without a profile.
+    fn run(&self, how: &str, calls: Option<&Calls>) -> Result<Vec<Program>, BenchError> {
+        let path = self.folder.join("profile.toml");
+        if let Some(calls) = calls {
+            let mut profile = self.profile.clone();
+            profile.calls.insert(API.into(), calls.clone());
+            fs::write(&path, profile.text())?;
+        }
+        let named = |names: &[String]| {
+            (self.say)(&progress(&format!("in the guest, times {how}"), names));
+            let json = self.folder.join("report.json");
+            let mut command = match &self.args.board {
+                Some(board) => {
+                    let mut command = c_program::in_guest(&json)?;
+                    command.arg("--board").arg(board);
+                    command
+                }
+                None => c_program::in_guest_with_kernels(&json)?,
+            };
+            if calls.is_some() {
+                command.arg("--board-profile").arg(&path);
+            }
+            command.args(&self.args.options).arg(self.program);
+            c_program::said(command.arg(self.args.times.to_string()).args(names))
+        };
+        settled(self.program, named).map(|(_, programs)| programs)
+    }
+}
+
+/// Runs the programs, and those again that something disturbed: the steadiest run counts.
+fn settled(
+    program: &Path,
+    run: impl Fn(&[String]) -> Result<String, BenchError>,
+) -> Result<(String, Vec<Program>), BenchError> {
+    let (device, mut programs) = parsed(&run(&[])?, program)?;
+    for _ in 1..ROUNDS {
+        let disturbed = programs.iter().filter(|program| program.is_disturbed());
+        let names: Vec<String> = disturbed.map(|program| program.name.clone()).collect();
+        if names.is_empty() {
+            break;
+        }
+        let (_, again) = parsed(&run(&names)?, program)?;
+        for new in again {
+            let mut known = programs.iter_mut();
+            let known = known.find(|known| known.name == new.name && known.spread() > new.spread());
+            if let Some(known) = known {
+                *known = new;
+            }
+        }
+    }
+    Ok((device, programs))
+}
+
+/// What the program's text says: the device, and each program's times.
+fn parsed(text: &str, path: &Path) -> Result<(String, Vec<Program>), BenchError> {
+    let mut lines = text.lines();
+    let device = lines.next().unwrap_or_default().trim().to_owned();
+    let mut programs: Vec<(String, Vec<Line>)> = Vec::new();
+    for (at, line) in lines.enumerate() {
+        let (name, read) = Line::read(line).ok_or_else(|| BenchError::File {
+            path: path.into(),
+            what: format!(
+                "line {} of what kernels.c writes has a name and four numbers, and is {line:.80?}",
+                at + 2
+            ),
+        })?;
+        match programs.last_mut() {
+            Some((last, lines)) if last == name => lines.push(read),
+            _ => programs.push((name.into(), vec![read])),
+        }
+    }
+    if programs.is_empty() {
+        return Err(BenchError::File {
+            path: path.into(),
+            what: "kernels.c wrote no times there".into(),
+        });
+    }
+    let programs = programs.into_iter().filter_map(|(name, lines)| {
+        let last = *lines.last()?;
+        let times = |of: fn(&Line) -> u64| {
+            Times::new(lines.iter().map(of).map(Duration::from_nanos).collect())
+        };
+        Some(Program {
+            name,
+            wall: times(|line| line.wall),
+            device: times(|line| line.device),
+            operations: last.operations,
+            sum: last.sum,
+        })
+    });
+    Ok((device, programs.collect()))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    wall: u64,
+    device: u64,
+    operations: u32,
+    sum: u32,
+}
+
+impl Line {
+    fn read(line: &str) -> Option<(&str, Self)> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [name, wall, device, operations, sum] = words[..] else {
+            return None;
+        };
+        let is_name = name.len() <= NAME_MAX && name.bytes().all(|it| it.is_ascii_alphanumeric());
+        let line = Self {
+            wall: wall.parse().ok()?,
+            device: device.parse().ok()?,
+            operations: operations.parse().ok()?,
+            sum: sum.parse().ok()?,
+        };
+        is_name.then_some((name, line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn read(text: &str) -> Result<(String, Vec<Program>), BenchError> {
+        parsed(text, Path::new("native.txt"))
+    }
+
+    #[test]
+    fn the_programs_text_is_read() {
+        let text = "a GPU\nadd 300 100 4 7\nadd 100 120 4 7\nadd 200 110 4 7\nsort 50 40 2 9\n";
+        let (device, programs) = read(text).unwrap();
+        assert_eq!((&*device, programs.len()), ("a GPU", 2));
+        assert_eq!(programs[0].wall.median(), Duration::from_nanos(200));
+        assert_eq!((programs[1].operations, programs[1].sum), (2, 9));
+        assert!(programs[0].is_disturbed() && !programs[1].is_disturbed());
+    }
+
+    #[test]
+    fn what_the_program_did_not_write_is_refused() {
+        for text in [
+            "",
+            "GPU\n",
+            "GPU\nadd 1 2 3\n",
+            "GPU\nadd 1 -2 3 4\n",
+            "GPU\na/b 1 2 3 4\n",
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("native.txt"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_was_disturbed_is_run_again_and_the_steadiest_counts() {
+        let runs = Cell::new(0);
+        let (_, programs) = settled(Path::new("p"), |names| {
+            runs.set(runs.get() + 1);
+            Ok(match names {
+                [] => "GPU\na 1000 1 1 1\na 1500 1 1 1\na 2000 1 1 1\nb 5 1 1 1\n".into(),
+                [one] if one == "a" && runs.get() == 2 => {
+                    "GPU\na 1000 1 1 1\na 1001 1 1 1\na 1002 1 1 1\n".into()
+                }
+                _ => unreachable!("{names:?}"),
+            })
+        })
+        .unwrap();
+        assert_eq!(
+            (runs.get(), programs[0].wall.median().as_nanos()),
+            (2, 1001)
+        );
+    }
+
+    #[test]
+    fn other_results_are_refused() {
+        let native = read("GPU\na 10 1 1 1\n").unwrap().1;
+        let guest = read("GPU\na 10 1 1 2\n").unwrap().1;
+        let refused = matched(&native, &guest).unwrap_err();
+        assert!(matches!(refused, BenchError::OtherResults { .. }));
+        assert!(matched(&native, &[]).is_err());
+    }
+}

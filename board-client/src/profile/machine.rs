@@ -1,0 +1,533 @@
+//! The part of a profile that says what the target has where the board has something else,
+//! and the model that turns one's times into the other's.
+//!
+//! An operation's time on the board has parts that other things make longer or shorter: the
+//! GPU's clock and its cores, the memory's bandwidth, the CPU's clock, and a rest that nothing
+//! changes. With the parts `cpu`, `gpu` and `memory` of its time, and `idle` the rest, it lasts
+//! on the target so many times as long (' marks the target):
+//!
+//! ```text
+//! factor = idle + cpu · Fc/Fc' + gpu · Fg/Fg' · ((1 - p) + p · n/n') + memory · B/B'
+//! ```
+//!
+//! `Fc` and `Fg` are the clocks of CPU and GPU, `n` the GPU's cores, `p` the part of the GPU's
+//! work that is spread over them (Amdahl, "Validity of the single processor approach", 1967),
+//! `B` the memory's bandwidth. Parts that overlap in time, as in the roofline model (Williams,
+//! Waterman and Patterson, 2009), count as if they followed each other.
+
+use super::Profile;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// Most changes that a governor makes.
+pub const GOVERNOR_MAX: usize = 4096;
+/// Latest time of a change: some eleven days.
+const LATEST_MS: f64 = 1e9;
+
+/// What a board or the target has. What is absent is not known, or is as on the board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Machine {
+    /// The CPU's clock, in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_mhz: Option<f64>,
+    /// The GPU's clock, in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_mhz: Option<f64>,
+    /// The GPU's cores (OpenCL's compute units, CUDA's multiprocessors).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    /// The bandwidth of the GPU's memory, in 10⁹ bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_gb_s: Option<f64>,
+}
+
+/// One quantity of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The CPU's clock.
+    CpuMhz,
+    /// The GPU's clock.
+    GpuMhz,
+    /// The GPU's cores.
+    Cores,
+    /// The bandwidth of its memory.
+    MemoryGbS,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::CpuMhz, Self::GpuMhz, Self::Cores, Self::MemoryGbS];
+
+    /// Its key in a profile.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::CpuMhz => "cpu_mhz",
+            Self::GpuMhz => "gpu_mhz",
+            Self::Cores => "cores",
+            Self::MemoryGbS => "memory_gb_s",
+        }
+    }
+}
+
+/// The target by a command's option: one quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targeted {
+    /// Which.
+    pub quantity: Quantity,
+    /// How much: a finite number above 0.
+    pub value: f64,
+}
+
+impl std::str::FromStr for Targeted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let keys = Quantity::ALL.map(Quantity::key).join(", ");
+        let wrong = || format!("it is KEY=NUMBER with a key of {keys} and a number above 0");
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        let mut all = Quantity::ALL.into_iter();
+        let quantity = all.find(|it| it.key() == key).ok_or_else(wrong)?;
+        let value: f64 = value.parse().map_err(|_| wrong())?;
+        let is_usable = is_positive(value);
+        is_usable
+            .then_some(Self { quantity, value })
+            .ok_or_else(wrong)
+    }
+}
+
+impl Machine {
+    /// How much it has of it.
+    pub const fn get(&self, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::CpuMhz => self.cpu_mhz,
+            Quantity::GpuMhz => self.gpu_mhz,
+            Quantity::Cores => self.cores,
+            Quantity::MemoryGbS => self.memory_gb_s,
+        }
+    }
+
+    /// It has so much.
+    pub const fn set(&mut self, Targeted { quantity, value }: Targeted) {
+        let place = match quantity {
+            Quantity::CpuMhz => &mut self.cpu_mhz,
+            Quantity::GpuMhz => &mut self.gpu_mhz,
+            Quantity::Cores => &mut self.cores,
+            Quantity::MemoryGbS => &mut self.memory_gb_s,
+        };
+        *place = Some(value);
+    }
+
+    /// The board's over the target's; 1 where one of them is not known.
+    fn ratio(&self, target: &Self, quantity: Quantity) -> f64 {
+        match (self.get(quantity), target.get(quantity)) {
+            (Some(board), Some(target)) => board / target,
+            _ => 1.0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Parts of an operation's time on the board, which are 1 with the idle rest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parts {
+    /// That the CPU's clock changes.
+    pub cpu: f64,
+    /// That the GPU's clock and cores change.
+    pub gpu: f64,
+    /// That the memory's bandwidth changes.
+    pub memory: f64,
+    /// The part of `gpu` that is spread over the cores: from 0 to 1.
+    pub parallel: f64,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            cpu: 0.0,
+            gpu: 0.0,
+            memory: 0.0,
+            parallel: 1.0,
+        }
+    }
+}
+
+impl Parts {
+    /// How many times as long an operation lasts on the target as on the board.
+    pub fn factor(&self, board: &Machine, target: &Machine) -> f64 {
+        let ratio = |quantity| board.ratio(target, quantity);
+        let idle = (1.0 - self.cpu - self.gpu - self.memory).max(0.0);
+        let spread = (1.0 - self.parallel) + self.parallel * ratio(Quantity::Cores);
+        idle + self.cpu * ratio(Quantity::CpuMhz)
+            + self.gpu * ratio(Quantity::GpuMhz) * spread
+            + self.memory * ratio(Quantity::MemoryGbS)
+    }
+}
+
+/// A copy in one direction, as the target's bus does it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Nanoseconds that each copy takes beside its bytes.
+    #[serde(default)]
+    pub latency_ns: u64,
+    /// 10⁹ bytes a second: above 0.
+    pub gb_s: f64,
+}
+
+/// Copies to the device and from it; what is absent takes what it takes on the board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Copies {
+    /// To the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Bus>,
+    /// From the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Bus>,
+}
+
+/// A change of the target's frequencies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Milliseconds of the guest's time, from which on it counts: what starts earlier goes on
+    /// as it began.
+    pub from_ms: f64,
+    /// The CPU's clock from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_mhz: Option<f64>,
+    /// The GPU's clock from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_mhz: Option<f64>,
+}
+
+/// What is wrong with a profile's numbers.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MachineError {
+    /// A number.
+    #[error("{key} = {value}: it must be {must}")]
+    Number {
+        /// Its key.
+        key: String,
+        /// The number.
+        value: f64,
+        /// What it may be.
+        must: &'static str,
+    },
+    /// The target has what the board is not known to have.
+    #[error(
+        "[{part}] {key} and no [board] {key}: say what the board has, since only the ratio counts"
+    )]
+    Board {
+        /// Of the profile.
+        part: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// Nobody knows what that changes.
+    #[error(
+        "a target or a governor and no [parts.API], such as [parts.gles]: say which parts of an operation's time change"
+    )]
+    Parts,
+    /// A governor's changes.
+    #[error("{} changes in [[governor]], which are at most {GOVERNOR_MAX}, the later ones after the earlier", .0)]
+    Governor(usize),
+}
+
+const POSITIVE: &str = "a finite number above 0";
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+impl Profile {
+    /// Whether the machines' numbers can be.
+    pub(super) fn check_machines(&self) -> Result<(), MachineError> {
+        let number = |key: String, value, must, is_fine: bool| match is_fine {
+            true => Ok(()),
+            false => Err(MachineError::Number { key, value, must }),
+        };
+        let machines = [("board", &self.board), ("target", &self.target)];
+        for (part, machine) in machines {
+            for quantity in Quantity::ALL {
+                if let Some(value) = machine.get(quantity) {
+                    let key = format!("{part}.{}", quantity.key());
+                    number(key, value, POSITIVE, is_positive(value))?;
+                }
+            }
+        }
+        for (name, parts) in &self.parts {
+            let all = [
+                ("cpu", parts.cpu),
+                ("gpu", parts.gpu),
+                ("memory", parts.memory),
+                ("parallel", parts.parallel),
+            ];
+            for (key, value) in all {
+                let key = format!("parts.{name}.{key}");
+                number(key, value, "from 0 to 1", (0.0..=1.0).contains(&value))?;
+            }
+            let sum = parts.cpu + parts.gpu + parts.memory;
+            let key = format!("parts.{name}, cpu, gpu and memory together");
+            // Sums of decimals are not exact.
+            number(key, sum, "at most 1", sum <= 1.0 + 1e-9)?;
+        }
+        for (name, copies) in &self.copies {
+            for (way, bus) in [("to", copies.to), ("from", copies.from)] {
+                if let Some(bus) = bus {
+                    let key = format!("copies.{name}.{way}.gb_s");
+                    number(key, bus.gb_s, POSITIVE, is_positive(bus.gb_s))?;
+                }
+            }
+        }
+        self.check_governor(&number)?;
+        self.check_target()
+    }
+
+    fn check_governor(
+        &self,
+        number: &dyn Fn(String, f64, &'static str, bool) -> Result<(), MachineError>,
+    ) -> Result<(), MachineError> {
+        for step in &self.governor {
+            let from = step.from_ms;
+            let is_fine = (0.0..=LATEST_MS).contains(&from);
+            number("governor.from_ms".into(), from, "from 0 to 1e9", is_fine)?;
+            for (key, value) in [("cpu_mhz", step.cpu_mhz), ("gpu_mhz", step.gpu_mhz)] {
+                if let Some(value) = value {
+                    number(
+                        format!("governor.{key}"),
+                        value,
+                        POSITIVE,
+                        is_positive(value),
+                    )?;
+                }
+            }
+        }
+        let is_in_order = self.governor.is_sorted_by(|a, b| ns(a) < ns(b));
+        match is_in_order && self.governor.len() <= GOVERNOR_MAX {
+            true => Ok(()),
+            false => Err(MachineError::Governor(self.governor.len())),
+        }
+    }
+
+    /// Whether what the target has can be compared with what the board has.
+    fn check_target(&self) -> Result<(), MachineError> {
+        let of = |part, machine: &Machine| {
+            let mut all = Quantity::ALL.into_iter();
+            let lacks = |it: &Quantity| machine.get(*it).is_some() && self.board.get(*it).is_none();
+            match all.find(lacks) {
+                Some(quantity) => Err(MachineError::Board {
+                    part,
+                    key: quantity.key(),
+                }),
+                None => Ok(()),
+            }
+        };
+        of("target", &self.target)?;
+        for step in &self.governor {
+            of("governor", &step.machine())?;
+        }
+        let changes = !self.target.is_empty() || !self.governor.is_empty();
+        match changes && self.parts.is_empty() {
+            true => Err(MachineError::Parts),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts the target's machine in the place of the profile's, quantity by quantity.
+    ///
+    /// # Errors
+    /// [`MachineError`] if the profile does not say enough of the board.
+    pub fn target_has(&mut self, all: &[Targeted]) -> Result<(), MachineError> {
+        all.iter().for_each(|targeted| self.target.set(*targeted));
+        self.check_machines()
+    }
+
+    /// How many times as long the target's CPU takes by its clock.
+    pub(super) fn cpu_ratio(&self) -> f64 {
+        self.board.ratio(&self.target, Quantity::CpuMhz)
+    }
+
+    /// What of the host interface's setting `costs` says of clocks and copies.
+    pub(super) fn write_machines(&self, text: &mut String) {
+        for (name, parts) in &self.parts {
+            let mut machine = self.target;
+            let mut clock = |from_ns: u64, machine: &Machine| {
+                let factor = parts.factor(&self.board, machine);
+                let _ = write!(text, "+{name}.clock:{from_ns}/{factor}");
+            };
+            if !self.target.is_empty() && self.governor.first().is_none_or(|it| ns(it) > 0) {
+                clock(0, &machine);
+            }
+            for step in &self.governor {
+                let set = step.machine();
+                machine.cpu_mhz = set.cpu_mhz.or(machine.cpu_mhz);
+                machine.gpu_mhz = set.gpu_mhz.or(machine.gpu_mhz);
+                clock(ns(step), &machine);
+            }
+        }
+        for (name, copies) in &self.copies {
+            for (way, bus) in [("to", copies.to), ("from", copies.from)] {
+                if let Some(bus) = bus {
+                    let (latency_ns, bytes_per_s) = (bus.latency_ns, bus.gb_s * 1e9);
+                    let _ = write!(text, "+{name}.{way}:{latency_ns}/{bytes_per_s}");
+                }
+            }
+        }
+    }
+}
+
+impl Step {
+    fn machine(&self) -> Machine {
+        Machine {
+            cpu_mhz: self.cpu_mhz,
+            gpu_mhz: self.gpu_mhz,
+            ..Machine::default()
+        }
+    }
+}
+
+/// A change's time, which is not below 0.
+fn ns(step: &Step) -> u64 {
+    (step.from_ms * 1e6).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        Profile {
+            board: Machine {
+                cpu_mhz: Some(1000.0),
+                gpu_mhz: Some(600.0),
+                cores: Some(4.0),
+                memory_gb_s: Some(10.0),
+            },
+            parts: [(
+                "gles".into(),
+                Parts {
+                    cpu: 0.125,
+                    gpu: 0.5,
+                    memory: 0.25,
+                    parallel: 0.5,
+                },
+            )]
+            .into(),
+            ..Profile::empty()
+        }
+    }
+
+    fn with(targets: &[&str]) -> Profile {
+        let mut profile = profile();
+        let all: Vec<Targeted> = targets.iter().map(|text| text.parse().unwrap()).collect();
+        profile.target_has(&all).unwrap();
+        profile
+    }
+
+    #[test]
+    fn each_part_follows_its_quantity() {
+        for (targets, factor) in [
+            (&["cpu_mhz=500"][..], 1.125),
+            (&["gpu_mhz=300"], 1.5),
+            (&["cores=8"], 0.875),
+            (&["cores=1"], 1.75),
+            (&["memory_gb_s=5"], 1.25),
+            (&["gpu_mhz=300", "cores=8"], 0.5 + 0.5 * 2.0 * 0.75),
+        ] {
+            let profile = with(targets);
+            let found = profile.parts["gles"].factor(&profile.board, &profile.target);
+            assert!((found - factor).abs() < 1e-12, "{targets:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_setting_has_clocks_and_copies() {
+        let costs = with(&["gpu_mhz=300", "cpu_mhz=500"]).costs();
+        assert_eq!(costs.as_deref(), Some("cpu:2+gles.clock:0/1.625"));
+        let mut profile = profile();
+        let step = |from_ms, gpu_mhz| Step {
+            from_ms,
+            cpu_mhz: None,
+            gpu_mhz: Some(gpu_mhz),
+        };
+        profile.governor = vec![step(0.0, 300.0), step(2.5, 600.0)];
+        profile.copies = [(
+            "opencl".into(),
+            Copies {
+                to: Some(Bus {
+                    latency_ns: 10,
+                    gb_s: 1.5,
+                }),
+                from: None,
+            },
+        )]
+        .into();
+        profile.check_machines().unwrap();
+        let costs = "gles.clock:0/1.5+gles.clock:2500000/1+opencl.to:10/1500000000";
+        assert_eq!(profile.costs().as_deref(), Some(costs));
+    }
+
+    #[test]
+    fn what_cannot_be_is_one_sentence() {
+        fn step(from_ms: f64, gpu_mhz: f64) -> Step {
+            Step {
+                from_ms,
+                cpu_mhz: None,
+                gpu_mhz: Some(gpu_mhz),
+            }
+        }
+        fn set(text: &str) -> Targeted {
+            text.parse().unwrap()
+        }
+        let refused = |change: fn(&mut Profile)| {
+            let mut profile = profile();
+            change(&mut profile);
+            profile.check_machines().unwrap_err().to_string()
+        };
+        type Change = fn(&mut Profile);
+        let cases: [(&str, Change); 10] = [
+            ("board.cores = NaN", |it| it.board.cores = Some(f64::NAN)),
+            ("target.gpu_mhz = -1", |it| it.target.gpu_mhz = Some(-1.0)),
+            ("parts.gles.gpu = 1.5", |it| {
+                it.parts.get_mut("gles").unwrap().gpu = 1.5;
+            }),
+            ("together = 1.375", |it| {
+                it.parts.get_mut("gles").unwrap().gpu = 1.0;
+            }),
+            ("governor.from_ms = -1", |it| {
+                it.governor = vec![step(-1.0, 5.0)];
+            }),
+            ("governor.gpu_mhz = 0", |it| {
+                it.governor = vec![step(1.0, 0.0)]
+            }),
+            ("2 changes in [[governor]]", |it| {
+                it.governor = vec![step(1.0, 5.0), step(1.0, 6.0)];
+            }),
+            ("[target] cores and no [board] cores", |it| {
+                it.board.cores = None;
+                it.target.set(set("cores=4"));
+            }),
+            ("[governor] gpu_mhz and no [board]", |it| {
+                it.board.gpu_mhz = None;
+                it.governor = vec![step(1.0, 5.0)];
+            }),
+            ("and no [parts.API]", |it| {
+                it.parts.clear();
+                it.target.set(set("cores=4"));
+            }),
+        ];
+        for (said, change) in cases {
+            let sentence = refused(change);
+            assert!(sentence.contains(said), "{sentence}");
+        }
+        for text in ["", "cores", "cores=", "cores=0", "cores=nan", "threads=4"] {
+            assert!(text.parse::<Targeted>().is_err(), "{text}");
+        }
+    }
+}
