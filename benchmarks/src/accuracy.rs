@@ -139,6 +139,12 @@ impl Accuracy {
                 after.most * 100.0,
             );
         }
+        let disturbed = self.rows.iter().filter(|row| row.is_disturbed).count();
+        if disturbed > 0 {
+            text += &format!(
+                "{disturbed} programs were disturbed, whose times differ by over a tenth from one repetition to the next: leave this machine to the measurement\n"
+            );
+        }
         let Fit { scale, offset } = &self.fit;
         text += &format!(
             "least squares, with 95 % confidence: scale {:.4} ± {:.4}, offset {:.0} ± {:.0} ns an operation\n",
