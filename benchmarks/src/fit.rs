@@ -21,6 +21,9 @@ const UNKNOWNS: usize = 2;
 /// Fewest programs of a fit: one more than unknowns says how sure it is.
 pub const POINTS_MIN: usize = UNKNOWNS + 1;
 
+/// How far the squared cosine must be from 1.
+const ALIKE: f64 = 1e-9;
+
 /// A program's times, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -88,6 +91,11 @@ pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
     if rows.iter().any(|number| !number.is_finite()) {
         return Err(failed("a program took no time".into()));
     }
+    if are_alike(points) {
+        return Err(failed(
+            "each has as many operations for its time as the others".into(),
+        ));
+    }
     let model = fit_low_level_regression_model(&rows, points.len(), UNKNOWNS + 1);
     let model = model.map_err(|error| failed(error.to_string()))?;
     let freedom = (points.len() - UNKNOWNS) as f64;
@@ -107,6 +115,16 @@ pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
             "the programs' times have nothing to do with those in the guest".into(),
         )),
     }
+}
+
+/// Whether scale and offset cannot be told apart: the squared cosine between device times and
+/// numbers of operations is 1.
+fn are_alike(points: &[Point]) -> bool {
+    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).sum::<f64>();
+    let both = sum(&|it| it.device * it.operations / it.measured.powi(2));
+    let device = sum(&|it| (it.device / it.measured).powi(2));
+    let operations = sum(&|it| (it.operations / it.measured).powi(2));
+    both * both >= device * operations * (1.0 - ALIKE)
 }
 
 /// For each of the programs its error by the fit over all the others (leave-one-out).

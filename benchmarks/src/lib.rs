@@ -14,6 +14,7 @@ mod c_program;
 mod call;
 mod cipher;
 mod contention;
+mod cores;
 mod delay;
 mod diff;
 mod error;
@@ -45,10 +46,11 @@ use std::path::Path;
 pub use accuracy::{Accuracy, Errors, Row, accuracy_plot};
 pub use args::{BenchArgs, Name};
 pub use contention::{Contended, ContentionArgs, contention};
+pub use cores::{Cores, Spread, Timed};
 pub use error::BenchError;
 pub use fit::{Estimate, Fit};
 pub use opencl::launches::{Launched, Launches, LaunchesArgs, launches};
-pub use opencl::programs::{Programs, ProgramsArgs, programs};
+pub use opencl::programs::{AtCores, CoresArgs, Programs, ProgramsArgs, cores, programs};
 pub use program::NullCall;
 
 /// The API whose programs are measured.

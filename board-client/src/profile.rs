@@ -308,8 +308,11 @@ impl Profile {
         }
     }
 
-    /// Whether the numbers and names can be.
-    fn check(&self, path: &Path) -> Result<(), ProfileError> {
+    /// Whether the numbers and names can be, in the profile of that file.
+    ///
+    /// # Errors
+    /// [`ProfileError`] names the file.
+    pub fn check(&self, path: &Path) -> Result<(), ProfileError> {
         let path = || path.into();
         let parts = [
             ("calls", self.calls.keys().collect::<Vec<_>>()),

@@ -13,7 +13,7 @@ mod trace;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
-use gil_benchmarks::{BenchArgs, ContentionArgs, LaunchesArgs, ProgramsArgs};
+use gil_benchmarks::{BenchArgs, ContentionArgs, CoresArgs, LaunchesArgs, ProgramsArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{MachineError, Profile, ProfileError, Targeted};
@@ -489,6 +489,9 @@ pub enum CalibrateCommand {
     /// How the board's times become the target's: scale and offset by least squares over ten
     /// OpenCL programs, and the errors of these and of ten others.
     Programs(CalibrateProgramsArgs),
+    /// How times follow the number of the GPU's cores, from what programs wrote on parts of the
+    /// board's: for `gil run --target cores=NUMBER`.
+    Cores(CalibrateCoresArgs),
 }
 
 /// Arguments of `gil calibrate contention`.
@@ -528,6 +531,21 @@ pub struct CalibrateProgramsArgs {
     /// Draw the times measured and simulated, as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+}
+
+/// Arguments of `gil calibrate cores`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateCoresArgs {
+    /// From what.
+    #[command(flatten)]
+    pub measured: CoresArgs,
+    /// Write the board's profile, for `gil run --board-profile`; one that is there is
+    /// brought up to date.
+    #[arg(long, value_name = "PROFILE")]
+    pub out: Option<PathBuf>,
+    /// The API whose operations follow the model.
+    #[arg(long, value_name = "API", default_value = "opencl")]
+    pub api: String,
 }
 
 /// Arguments of `gil sysroot`.

@@ -1,10 +1,12 @@
 //! `gil calibrate`: measures a board, for its profile.
 
-use crate::args::{CalibrateCallsArgs, CalibrateContentionArgs, CalibrateProgramsArgs};
+use crate::args::{
+    CalibrateCallsArgs, CalibrateContentionArgs, CalibrateCoresArgs, CalibrateProgramsArgs,
+};
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use gil_benchmarks::{BenchError, Contended, Launched, Launches};
-use gil_board_client::profile::{Profile, ProfileError};
+use gil_board_client::profile::{Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
@@ -85,6 +87,29 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
     }
     if let Some(path) = &args.out {
         profile.calls.insert(found.api.into(), found.calls);
+        Output::of("--out", path).write(profile.text().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// `gil calibrate cores`.
+///
+/// # Errors
+/// [`CalibrateError`], one sentence.
+pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
+    let profile = args.out.as_deref().map(to_extend).transpose()?;
+    let (device, cores) = gil_benchmarks::cores(&args.measured)?;
+    let text = format!("{}\n{}", Words::from(device.as_str()), cores.table());
+    let _ = io::stdout().write_all(text.as_bytes());
+    if let (Some(path), Some(mut profile)) = (&args.out, profile) {
+        profile.board.cores = Some(cores.most.into());
+        let parts = Parts {
+            gpu: 1.0,
+            parallel: cores.parallel(),
+            ..Parts::default()
+        };
+        profile.parts.insert(args.api.clone(), parts);
+        profile.check(path)?;
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())

@@ -64,6 +64,9 @@ fn main() -> ExitCode {
         Command::Calibrate(CalibrateCommand::Calls(args)) => {
             exit_with(calibrate_command::calls(&args))
         }
+        Command::Calibrate(CalibrateCommand::Cores(args)) => {
+            exit_with(calibrate_command::cores(&args))
+        }
         Command::Calibrate(CalibrateCommand::Programs(args)) => {
             exit_with(calibrate_command::programs(&args))
         }

@@ -3,6 +3,7 @@
 
 use crate::accuracy::{self, Accuracy, Row};
 use crate::c_program;
+use crate::cores::{self, Cores};
 use crate::error::BenchError;
 use crate::fit::Point;
 use crate::opencl::launches;
@@ -12,6 +13,7 @@ use gil_board_client::profile::{Calls, Fitted, Profile};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 use std::time::Duration;
 
 const SOURCE: &str = "benchmarks/programs/kernels.c";
@@ -54,6 +56,60 @@ pub struct ProgramsArgs {
     /// Options of `gil run` for the guest, such as --sim; may be repeated.
     #[arg(long = "run-option", value_name = "OPTION", allow_hyphen_values = true)]
     pub options: Vec<String>,
+}
+
+/// What a program wrote on a part of a device.
+#[derive(Clone, Debug)]
+pub struct AtCores {
+    /// Cores of that part.
+    pub cores: u32,
+    /// What it wrote.
+    pub file: PathBuf,
+}
+
+impl FromStr for AtCores {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('=');
+        let read = parts.and_then(|(cores, file)| Some((cores.parse().ok()?, file)));
+        match read {
+            Some((cores @ 1.., file)) => Ok(Self {
+                cores,
+                file: file.into(),
+            }),
+            _ => Err("it is CORES=FILE, such as 16=sixteen.txt".into()),
+        }
+    }
+}
+
+/// What programs took on parts of a device.
+#[derive(Clone, Debug, Args)]
+pub struct CoresArgs {
+    /// What benchmarks/programs/kernels.c (or cores.cu) wrote on so many cores of the device; for two
+    /// numbers at least.
+    #[arg(long = "at", value_name = "CORES=FILE", required = true)]
+    pub at: Vec<AtCores>,
+    /// Fit the model to the times with these numbers of cores; the others say how good it is.
+    #[arg(long = "fit", value_name = "CORES", required = true)]
+    pub fit: Vec<u32>,
+}
+
+/// How the programs' times follow the number of cores, and the device.
+///
+/// # Errors
+/// [`BenchError`] names the file that is not what the program wrote, or says why there is no law.
+pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
+    let mut runs = Vec::new();
+    let mut device = String::new();
+    for AtCores { cores, file } in &args.at {
+        let (name, programs) = parsed(&launches::read(file)?, file)?;
+        device = name;
+        let times = programs.into_iter();
+        let times = times.map(|program| (program.name, program.device.median()));
+        runs.push((*cores, times.collect()));
+    }
+    Ok((device, cores::spread(runs, &args.fit)?))
 }
 
 /// What was measured.
