@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What an empty kernel costs beside itself. Prints the device's name, then one line for
- * each repetition, in nanoseconds:
+/* What an empty kernel and what copies cost beside themselves. Prints the device's name, then
+ * for each repetition, in nanoseconds:
  *
- *     ONE MANY LAUNCH DEVICE
+ *     launch ONE MANY LAUNCH DEVICE COLD
+ *     to BYTES TIME
+ *     from BYTES TIME
  *
- * ONE: a launch and a clFinish. MANY: so many launches as the second argument says, and a
- * clFinish. LAUNCH: by the device's timers, from the call until the kernel started; DEVICE:
- * how long it was executed. The first argument is the number of repetitions. */
+ * ONE: a launch and a clFinish, one after the other without a pause. MANY: so many launches
+ * as the second argument says, and a clFinish. LAUNCH: by the device's timers, from the call
+ * until the kernel started; DEVICE: how long each of many was executed. COLD: as ONE, after a
+ * pause. TIME: a blocking copy to the device or from it. The first argument is the number of
+ * repetitions. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
@@ -15,11 +19,19 @@
 
 /* Repetitions that do not count: caches are cold, and drivers compile. */
 #define WARM 5
-/* Nanoseconds between repetitions: the device goes to sleep, as between a program's. */
+/* Nanoseconds in which the device goes to sleep, as between a program's launches. */
 #define PAUSE 2000000
+/* Turns of which ONE is the mean. */
+#define TURNS 16
+/* Most launches in a row. */
+#define NUMBER_MAX 1024
+/* Bytes of the greatest copy. */
+#define BYTES_MAX (4 << 20)
 
 static cl_command_queue queue, profiled;
 static cl_kernel kernel;
+static cl_mem large;
+static char *host;
 
 static void need(cl_int error, int line)
 {
@@ -93,37 +105,101 @@ static void set_up(void)
 	kernel = clCreateKernel(program, "k", &error);
 	NEED(error);
 	NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
+	large = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES_MAX, NULL, &error);
+	NEED(error);
+	host = calloc(BYTES_MAX, 1);
+	if (!host)
+		exit(1);
+}
+
+static long long turn(void)
+{
+	long long began = now();
+
+	for (int n = 0; n < TURNS; n++) {
+		launch(queue, NULL);
+		NEED(clFinish(queue));
+	}
+	return (now() - began) / TURNS;
+}
+
+/* From the call to the start, of kernels one at a time. */
+static long long latency(void)
+{
+	long long all = 0;
+
+	for (int n = 0; n < TURNS; n++) {
+		cl_event event;
+
+		launch(profiled, &event);
+		NEED(clWaitForEvents(1, &event));
+		all += between(event, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START);
+		NEED(clReleaseEvent(event));
+	}
+	return all / TURNS;
+}
+
+/* How long each of many kernels is executed. */
+static long long executed(int number)
+{
+	static cl_event events[NUMBER_MAX];
+	long long all = 0;
+
+	for (int n = 0; n < number; n++)
+		launch(profiled, &events[n]);
+	NEED(clFinish(profiled));
+	for (int n = 0; n < number; n++) {
+		all += between(events[n], CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END);
+		NEED(clReleaseEvent(events[n]));
+	}
+	return all / number;
+}
+
+static long long copy(int is_to, size_t bytes)
+{
+	long long began = now();
+
+	if (is_to)
+		NEED(clEnqueueWriteBuffer(queue, large, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+	else
+		NEED(clEnqueueReadBuffer(queue, large, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+	return now() - began;
 }
 
 int main(int argc, char **argv)
 {
+	static const size_t sizes[] = { 4, 1 << 12, 1 << 16, 1 << 18, 1 << 20, BYTES_MAX };
 	const struct timespec pause = { .tv_nsec = PAUSE };
 	int repetitions = argc > 1 ? atoi(argv[1]) : 0;
 	int number = argc > 2 ? atoi(argv[2]) : 0;
 
-	if (repetitions < 1 || number < 2) {
+	if (repetitions < 1 || number < 2 || number > NUMBER_MAX) {
 		fprintf(stderr, "usage: launches REPETITIONS NUMBER\n");
 		return 2;
 	}
 	set_up();
 	for (int n = -WARM; n < repetitions; n++) {
-		long long one, many;
-		cl_event event;
+		long long cold, one, many, start, each;
 
 		nanosleep(&pause, NULL);
-		one = launches(1);
-		nanosleep(&pause, NULL);
+		cold = launches(1);
+		turn();
+		one = turn();
 		many = launches(number);
-		nanosleep(&pause, NULL);
-		launch(profiled, &event);
-		NEED(clWaitForEvents(1, &event));
+		start = latency();
+		each = executed(number);
 		if (n >= 0)
-			printf("%lld %lld %lld %lld\n", one, many,
-			       between(event, CL_PROFILING_COMMAND_QUEUED,
-				       CL_PROFILING_COMMAND_START),
-			       between(event, CL_PROFILING_COMMAND_START,
-				       CL_PROFILING_COMMAND_END));
-		NEED(clReleaseEvent(event));
+			printf("launch %lld %lld %lld %lld %lld\n", one, many, start, each, cold);
+		for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+			for (int is_to = 0; is_to < 2; is_to++) {
+				long long time;
+
+				copy(is_to, sizes[k]);
+				time = copy(is_to, sizes[k]);
+				if (n >= 0)
+					printf("%s %zu %lld\n", is_to ? "to" : "from", sizes[k], time);
+			}
+		}
 	}
 	return 0;
 }

@@ -19,6 +19,8 @@
 //! [calls.gles]           # by the API's name
 //! launch_ns = 31000      # from an operation's submission to its start
 //! gap_ns = 4000          # from the end of what it waits for to its start
+//! wake_ns = 20000        # to a start after a pause, besides,
+//! idle_ns = 500000       # of so long
 //! completion_ns = 6000   # from its end until a thread that waits for it goes on
 //! scale = 1.0            # its duration is so many times the measured one,
 //! offset_ns = 0          # and so much longer
@@ -128,6 +130,10 @@ pub struct Calls {
     pub launch_ns: u64,
     /// Nanoseconds from the end of what an operation waits for until it starts.
     pub gap_ns: u64,
+    /// Nanoseconds that the first operation after a pause waits besides.
+    pub wake_ns: u64,
+    /// Nanoseconds without an operation that are a pause.
+    pub idle_ns: u64,
     /// Nanoseconds from an operation's end until a thread that waits for it goes on.
     pub completion_ns: u64,
     /// An operation lasts so many times what the board's timers say: above 0.
@@ -166,6 +172,8 @@ impl Default for Calls {
         Self {
             launch_ns: 0,
             gap_ns: 0,
+            wake_ns: 0,
+            idle_ns: 0,
             completion_ns: 0,
             scale: 1.0,
             offset_ns: 0,
@@ -358,19 +366,25 @@ impl Profile {
             let Calls {
                 launch_ns,
                 gap_ns,
+                wake_ns,
+                idle_ns,
                 completion_ns,
                 scale,
                 offset_ns,
                 ..
             } = calls;
             // The driver's work on the CPU.
-            let [launch_ns, gap_ns, completion_ns] =
-                [launch_ns, gap_ns, completion_ns].map(|ns| (*ns as f64 * slower).round() as u64);
+            let [launch_ns, gap_ns, wake_ns, completion_ns] =
+                [launch_ns, gap_ns, wake_ns, completion_ns]
+                    .map(|ns| (*ns as f64 * slower).round() as u64);
             let _ = write!(
                 text,
                 "+{name}.launch:{launch_ns}+{name}.gap:{gap_ns}+{name}.completion:{completion_ns}\
                  +{name}.scale:{scale}+{name}.offset:{offset_ns}"
             );
+            if wake_ns > 0 {
+                let _ = write!(text, "+{name}.wake:{idle_ns}/{wake_ns}");
+            }
         }
         self.write_machines(&mut text);
         text.strip_prefix('+').map(Into::into)
@@ -406,6 +420,8 @@ mod tests {
         let calls = Calls {
             launch_ns: 31_000,
             gap_ns: 4_000,
+            wake_ns: 20_000,
+            idle_ns: 500_000,
             completion_ns: 6_000,
             scale: 1.02,
             offset_ns: -40,
@@ -441,7 +457,7 @@ mod tests {
     #[test]
     fn the_setting_has_all_costs() {
         let costs = "cpu:2.5+opencl.launch:31000+opencl.gap:4000+opencl.completion:6000\
-                     +opencl.scale:1.02+opencl.offset:-40";
+                     +opencl.scale:1.02+opencl.offset:-40+opencl.wake:500000/20000";
         assert_eq!(measured().costs().as_deref(), Some(costs));
         assert_eq!(Profile::empty().costs(), None);
     }

@@ -59,6 +59,7 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
     if let Some(path) = &args.out {
         profile.calls.insert(launched.api.into(), launched.calls);
+        profile.copies.insert(launched.api.into(), launched.copies);
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())
@@ -151,14 +152,25 @@ fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: launch {:.1} us, gap {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
+        "{}: launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.launch_ns),
         ns(calls.gap_ns),
+        ns(calls.wake_ns),
         ns(calls.completion_ns),
         ns(calls.offset_ns.unsigned_abs()),
         calls.repetitions,
     );
+    let ways = [
+        ("to the device", launched.copies.to),
+        ("from the device", launched.copies.from),
+    ];
+    for (way, bus) in ways {
+        if let Some(bus) = bus {
+            let latency = ns(bus.latency_ns);
+            text += &format!("copies {way}: {latency:.1} us and {:.2} GB/s\n", bus.gb_s);
+        }
+    }
     let Some(guest) = &launched.guest else {
         return text;
     };
@@ -166,11 +178,19 @@ fn costs(launched: &Launched) -> String {
         "{:34} {:>12} {:>22} {:>22}\n",
         "", "natively", "in the guest", "with these costs"
     );
-    text += &row("a launch and a finish", &launched.native, guest, |it| {
-        it.one
-    });
+    let native = &launched.native;
+    text += &row("a launch and a finish", native, guest, |it| it.one);
+    text += &row("the same after a pause", native, guest, |it| it.cold);
     let many = format!("{} launches and a finish", launched.number);
-    text += &row(&many, &launched.native, guest, |it| it.many);
+    text += &row(&many, native, guest, |it| it.many);
+    if let Some(bytes) = native.to.keys().next_back().copied() {
+        let of = |it: &Launches| it.to.get(&bytes).copied().unwrap_or_default();
+        text += &row(&format!("{bytes} bytes to the device"), native, guest, of);
+    }
+    if let Some(bytes) = native.from.keys().next_back().copied() {
+        let of = |it: &Launches| it.from.get(&bytes).copied().unwrap_or_default();
+        text += &row(&format!("{bytes} bytes from the device"), native, guest, of);
+    }
     text
 }
 

@@ -1,7 +1,7 @@
 //! The target's devices: their engines, and what it adds to what the board measured, which
 //! is the setting `costs` with the numbers of a board's profile.
 
-use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line, Transfer};
+use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line, Transfer, Wake};
 use gil_wire::{Op, api};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Target {
 
 /// Of the target's CPU, and of each API's operations. Written as `+` between
 /// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
-/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.clock:FROM_NS/FACTOR` for
+/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.wake:IDLE_NS/NS`, `API.clock:FROM_NS/FACTOR` for
 /// each change of frequencies, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
 /// the device and from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,13 @@ impl AllCosts {
             "completion" => costs.completion_ns = value.parse().ok()?,
             "scale" => costs.line = Line::new(value.parse().ok()?, costs.line.offset_ns())?,
             "offset" => costs.line = Line::new(costs.line.scale(), value.parse().ok()?)?,
+            "wake" => {
+                let (idle_ns, wake_ns) = value.split_once('/')?;
+                costs.wake = Wake {
+                    wake_ns: wake_ns.parse().ok()?,
+                    idle_ns: idle_ns.parse().ok()?,
+                };
+            }
             "clock" => {
                 let (from_ns, factor) = pair(value)?;
                 costs.clocks.change(from_ns, factor)?;
@@ -124,10 +131,12 @@ mod tests {
         let gles = all.of(number("gles"));
         assert_eq!((gles.delays.gap_ns, gles.completion_ns), (9, 4));
         assert_eq!(all.of(number("egl")), &Costs::NONE);
-        let text = "gles.clock:0/2+gles.clock:100/0.5+gles.to:40/1e9+gles.from:50/2e9";
+        let text =
+            "gles.wake:70/8+gles.clock:0/2+gles.clock:100/0.5+gles.to:40/1e9+gles.from:50/2e9";
         let all: AllCosts = text.parse().unwrap();
         let gles = all.of(number("gles"));
         assert_eq!([99, 100].map(|start| gles.clocks.at(start, 10)), [20, 5]);
+        assert_eq!((gles.wake.at(71, 0), gles.wake.at(70, 0)), (8, 0));
         let copies = [gles.copies.to, gles.copies.from];
         assert_eq!(copies.map(|it| it.unwrap().of(1000)), [1040, 550]);
     }
@@ -145,6 +154,8 @@ mod tests {
             "opencl.scale:inf",
             "opencl.scale:0",
             "opencl.start:1",
+            "opencl.wake:5",
+            "opencl.wake:5/-1",
             "opencl.clock:5",
             "opencl.clock:5/0",
             "opencl.clock:5/1+opencl.clock:5/2",

@@ -8,6 +8,8 @@ use crate::{Clocks, Delays, Engine, Transfer};
 pub struct Costs {
     /// What passes before an operation starts.
     pub delays: Delays,
+    /// What the first operation after a pause waits for besides.
+    pub wake: Wake,
     /// Nanoseconds from the end of an operation until a thread that waits for it goes on.
     pub completion_ns: u64,
     /// What an operation lasts on the target, at the board's frequencies.
@@ -16,6 +18,26 @@ pub struct Costs {
     pub clocks: Clocks,
     /// What copies to the device and from it take, if not as long as on the board.
     pub copies: Copies,
+}
+
+/// A device and its driver that go to sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wake {
+    /// Nanoseconds until they are awake.
+    pub wake_ns: u64,
+    /// Nanoseconds without an operation after which they sleep.
+    pub idle_ns: u64,
+}
+
+impl Wake {
+    /// What an operation waits for that is submitted then, if the last one ended then and
+    /// none is under way. What never was has ended at 0.
+    pub const fn at(self, submit_ns: u64, last_end_ns: u64) -> u64 {
+        match submit_ns.saturating_sub(last_end_ns) > self.idle_ns {
+            true => self.wake_ns,
+            false => 0,
+        }
+    }
 }
 
 /// What copies take on the target, if not as long as on the board.
@@ -44,6 +66,10 @@ impl Costs {
         delays: Delays {
             launch_ns: 0,
             gap_ns: 0,
+        },
+        wake: Wake {
+            wake_ns: 0,
+            idle_ns: 0,
         },
         completion_ns: 0,
         line: Line::SAME,
@@ -222,6 +248,17 @@ mod tests {
         assert_eq!(engines.map(|engine| lasts(engine, 10, 49)), [21, 107, 21]);
         assert_eq!(engines.map(|engine| lasts(engine, 10, 50)), [63, 107, 21]);
         assert_eq!(engines.map(|engine| lasts(engine, 0, 50)), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_pause_lets_the_device_sleep() {
+        let wake = Wake {
+            wake_ns: 30,
+            idle_ns: 100,
+        };
+        assert_eq!([150, 200, 201].map(|at| wake.at(at, 100)), [0, 0, 30]);
+        assert_eq!(wake.at(90, 100), 0, "it is not idle yet");
+        assert_eq!(Wake::default().at(u64::MAX, 0), 0);
     }
 
     #[test]

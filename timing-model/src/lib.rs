@@ -56,7 +56,7 @@ mod transfer;
 
 pub use clocks::{CHANGES_MAX, Clocks};
 pub use contention::Contention;
-pub use costs::{Copies, Costs, CpuRatio, Line, Measured};
+pub use costs::{Copies, Costs, CpuRatio, Line, Measured, Wake};
 pub use delays::Delays;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;

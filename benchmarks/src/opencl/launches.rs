@@ -1,26 +1,33 @@
-//! What an empty kernel costs beside itself: a program launches kernels natively on this
-//! machine's device, or on a board where a person ran it, and in the guest without and with
-//! what was found.
+//! What an empty kernel and what copies cost beside themselves: a program launches kernels
+//! natively on this machine's device, or on a board where a person ran it, and in the guest
+//! without and with what was found.
 //!
 //! With the medians `one` of a launch and a finish, `many` of `n` launches and a finish,
-//! `launch` from the call to the kernel's start and `device` of its execution:
+//! `cold` as `one` after a pause, `launch` from the call to the kernel's start, natively, and
+//! `guest` what the same take in the guest when nothing is added, of which `device` is each of
+//! many kernels' execution as the board's timers say:
 //!
 //! ```text
 //! each       = (many - one) / (n - 1)
 //! offset     = min(each - device, 0)
 //! gap        = max(each - device, 0)
-//! completion = one - launch - device - offset
+//! rest       = one - (guest one + offset)
+//! launch     = min(launch, rest)
+//! completion = rest - launch
+//! wake       = (cold - one) - (guest cold - guest one)
 //! ```
 //!
-//! `device` is of a kernel whose event is profiled, as the board does with all. Where a driver
-//! spends time on that, one that nobody profiles is faster, and the offset below 0: an H200
-//! says 16 us of an empty kernel, and executes one in 6 us.
+//! Where a driver spends time on profiling, kernels that nobody profiles are faster than the
+//! board's timers say, and the offset is below 0. A copy takes what it takes natively beside
+//! what the guest spends on it, which a straight line over the bytes says.
 
 use crate::c_program;
 use crate::error::BenchError;
 use crate::sampling::Times;
 use clap::Args;
-use gil_board_client::profile::{Calls, Profile};
+use gil_board_client::profile::{Bus, Calls, Copies, Profile};
+use linregress::fit_low_level_regression_model_without_statistics;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,8 +38,14 @@ const SOURCE: &str = "benchmarks/programs/launches.c";
 const API: &str = "opencl";
 /// Launches in a row.
 const MANY: u32 = 64;
-/// Columns of a line of the program.
-const COLUMNS: usize = 4;
+/// Columns of a line of the program about launches.
+const COLUMNS: usize = 5;
+/// Most sizes of copies.
+const SIZES_MAX: usize = 64;
+/// After such a pause the device sleeps: less than that of the program.
+const IDLE_NS: u64 = 500_000;
+/// A bandwidth at which copies take no time: of the guest's own costs.
+const ENDLESS_GB_S: f64 = 1e9;
 /// Most bytes of what the program wrote elsewhere.
 const NATIVE_MAX: u64 = 1 << 20;
 
@@ -50,7 +63,7 @@ pub struct LaunchesArgs {
 }
 
 /// Medians of the program's times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launches {
     /// Of a launch and a finish.
     pub one: Duration,
@@ -58,8 +71,14 @@ pub struct Launches {
     pub many: Duration,
     /// From the call until the kernel starts.
     pub launch: Duration,
-    /// Of the kernel.
+    /// Of each of many kernels.
     pub device: Duration,
+    /// Of a launch and a finish after a pause.
+    pub cold: Duration,
+    /// Of copies to the device, by their bytes.
+    pub to: BTreeMap<u64, Duration>,
+    /// From the device.
+    pub from: BTreeMap<u64, Duration>,
 }
 
 /// What was measured.
@@ -69,6 +88,8 @@ pub struct Launched {
     pub api: &'static str,
     /// For the board's profile.
     pub calls: Calls,
+    /// The same: what copies take.
+    pub copies: Copies,
     /// How many launches are many.
     pub number: u32,
     /// On the board itself.
@@ -89,10 +110,12 @@ pub fn launches(
     say: &dyn Fn(&str),
 ) -> Result<Launched, BenchError> {
     if let Some(path) = &args.native {
-        let (calls, native) = found(&read(path)?, path)?;
+        let (device, repetitions, native) = found(&read(path)?, path)?;
+        let beside = native.alone();
         return Ok(Launched {
             api: API,
-            calls,
+            calls: native.calls(&beside, repetitions, device),
+            copies: native.copies(&beside),
             number: MANY,
             native,
             guest: None,
@@ -103,18 +126,31 @@ pub fn launches(
     say("launching kernels on this machine's device");
     let mut command = Command::new(&built.native);
     let text = c_program::said(command.args(words(args)))?;
-    let (calls, native) = found(&text, &built.native)?;
-    let mut guest = Vec::new();
-    for (calls, how) in [(None, "as they are"), (Some(&calls), "corrected")] {
+    let (device, repetitions, native) = found(&text, &built.native)?;
+    let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
         say(&format!("launching kernels in the guest, times {how}"));
-        guest.push(in_guest(args, profile, calls, folder, &built.guest)?);
-    }
+        in_guest(args, profile, (calls, copies), folder, &built.guest)
+    };
+    let plain = guest("as they are", None, None)?;
+    let endless = Bus {
+        latency_ns: 0,
+        gb_s: ENDLESS_GB_S,
+    };
+    let endless = Copies {
+        to: Some(endless),
+        from: Some(endless),
+    };
+    let beside = guest("without copies' own", None, Some(endless))?;
+    let calls = native.calls(&beside, repetitions, device);
+    let copies = native.copies(&beside);
+    let corrected = guest("corrected", Some(&calls), Some(copies))?;
     Ok(Launched {
         api: API,
         calls,
+        copies,
         number: MANY,
         native,
-        guest: guest.try_into().ok(),
+        guest: Some([plain, corrected]),
     })
 }
 
@@ -126,12 +162,14 @@ fn words(args: &LaunchesArgs) -> [String; 2] {
 fn in_guest(
     args: &LaunchesArgs,
     profile: &Profile,
-    calls: Option<&Calls>,
+    (calls, copies): (Option<&Calls>, Option<Copies>),
     folder: &Path,
     program: &Path,
 ) -> Result<Launches, BenchError> {
     let mut profile = profile.clone();
     profile.calls.remove(API);
+    profile.copies.remove(API);
+    profile.copies.extend(copies.map(|it| (API.into(), it)));
     let named = calls.map(|calls| (API.into(), calls.clone()));
     profile.calls.extend(named);
     let path = folder.join("profile.toml");
@@ -139,7 +177,7 @@ fn in_guest(
     let mut command = c_program::in_guest_with_kernels(&folder.join("report.json"))?;
     command.arg("--board-profile").arg(&path);
     let text = c_program::said(command.arg(program).args(words(args)))?;
-    Ok(found(&text, program)?.1)
+    Ok(found(&text, program)?.2)
 }
 
 /// What a program wrote natively, elsewhere.
@@ -160,8 +198,8 @@ pub fn read(path: &Path) -> Result<String, BenchError> {
     }
 }
 
-/// What the program's text says.
-fn found(text: &str, path: &Path) -> Result<(Calls, Launches), BenchError> {
+/// What the program's text says: the device, the number of repetitions, and the medians.
+fn found(text: &str, path: &Path) -> Result<(String, u32, Launches), BenchError> {
     let wrong = |what: String| BenchError::File {
         path: path.into(),
         what,
@@ -169,18 +207,27 @@ fn found(text: &str, path: &Path) -> Result<(Calls, Launches), BenchError> {
     let mut lines = text.lines();
     let device = lines.next().unwrap_or_default().trim().to_owned();
     let mut columns: [Vec<Duration>; COLUMNS] = Default::default();
+    let mut copies: [BTreeMap<u64, Vec<Duration>>; 2] = Default::default();
     for (at, line) in lines.enumerate() {
-        let numbers: Vec<_> = line.split_whitespace().map(str::parse::<u64>).collect();
-        let numbers: Result<Vec<u64>, _> = numbers.into_iter().collect();
-        match numbers {
-            Ok(numbers) if numbers.len() == COLUMNS => {
+        let mut words = line.split_whitespace();
+        let kind = words.next().unwrap_or_default();
+        let numbers: Result<Vec<u64>, _> = words.map(str::parse::<u64>).collect();
+        match (kind, numbers.as_deref()) {
+            ("launch", Ok(numbers)) if numbers.len() == COLUMNS => {
                 for (column, ns) in columns.iter_mut().zip(numbers) {
-                    column.push(Duration::from_nanos(ns));
+                    column.push(Duration::from_nanos(*ns));
                 }
+            }
+            ("to" | "from", Ok(&[bytes, ns]))
+                if copies[0].len().max(copies[1].len()) < SIZES_MAX =>
+            {
+                let own = &mut copies[usize::from(kind == "from")];
+                let times = own.entry(bytes).or_default();
+                times.push(Duration::from_nanos(ns));
             }
             _ => {
                 let what = format!(
-                    "line {} of what launches.c writes has four times, and is {line:.80?}",
+                    "line {} of what launches.c writes is `launch` with five times, or `to` or `from` with bytes and a time, and is {line:.80?}",
                     at + 2
                 );
                 return Err(wrong(what));
@@ -191,70 +238,151 @@ fn found(text: &str, path: &Path) -> Result<(Calls, Launches), BenchError> {
     if repetitions == 0 {
         return Err(wrong("launches.c wrote no times there".into()));
     }
-    let [one, many, launch, device_time] = columns.map(|times| Times::new(times).median());
+    let [one, many, launch, device_time, cold] = columns.map(|times| Times::new(times).median());
+    let [to, from] = copies.map(|of| {
+        let medians = of.into_iter();
+        medians
+            .map(|(bytes, times)| (bytes, Times::new(times).median()))
+            .collect()
+    });
     let native = Launches {
         one,
         many,
         launch,
         device: device_time,
+        cold,
+        to,
+        from,
     };
-    Ok((native.calls(repetitions, device), native))
+    Ok((device, repetitions, native))
 }
 
 impl Launches {
-    /// What they cost.
-    fn calls(&self, repetitions: u32, device: String) -> Calls {
-        let each = self.many.saturating_sub(self.one) / (MANY - 1);
-        let kernel = self.device.min(each);
-        let rest = self.one.saturating_sub(kernel);
-        let launch = self.launch.min(rest);
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let spared = i64::try_from(ns(self.device - kernel)).unwrap_or(i64::MAX);
+    /// Natively: what a guest takes that costs nothing itself.
+    fn alone(&self) -> Self {
+        Self {
+            one: self.device.min(self.each()),
+            cold: self.device.min(self.each()),
+            device: self.device,
+            ..Self::default()
+        }
+    }
+
+    /// A launch among many.
+    fn each(&self) -> Duration {
+        self.many.saturating_sub(self.one) / (MANY - 1)
+    }
+
+    /// What they cost on the board, if the guest takes this.
+    fn calls(&self, guest: &Self, repetitions: u32, device: String) -> Calls {
+        let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        let above = |ns: i64| u64::try_from(ns).unwrap_or(0);
+        let more = ns(self.each()) - ns(guest.device);
+        let offset_ns = more.min(0);
+        let rest = (ns(self.one) - ns(guest.one) - offset_ns).max(0);
+        let launch = ns(self.launch).min(rest);
+        let pause = |it: &Self| ns(it.cold) - ns(it.one);
         Calls {
-            launch_ns: ns(launch),
-            gap_ns: ns(each - kernel),
-            offset_ns: -spared,
-            completion_ns: ns(rest - launch),
+            launch_ns: above(launch),
+            gap_ns: above(more),
+            wake_ns: above(pause(self) - pause(guest)),
+            idle_ns: IDLE_NS,
+            offset_ns,
+            completion_ns: above(rest - launch),
             repetitions,
             device,
             ..Calls::default()
         }
     }
+
+    /// What copies take on the board, if the guest spends this on them.
+    fn copies(&self, guest: &Self) -> Copies {
+        Copies {
+            to: bus(&self.to, &guest.to),
+            from: bus(&self.from, &guest.from),
+        }
+    }
+}
+
+/// The straight line of least squares over copies' times less the guest's own, each equation
+/// divided by the native time; `None` where more bytes take no longer.
+fn bus(native: &BTreeMap<u64, Duration>, guest: &BTreeMap<u64, Duration>) -> Option<Bus> {
+    let rows = native.iter().flat_map(|(bytes, time)| {
+        let ns = |time: Duration| time.as_nanos() as f64;
+        let whole = ns(*time).max(1.0);
+        let own = ns(guest.get(bytes).copied().unwrap_or_default());
+        [whole - own, 1.0, *bytes as f64].map(|it| it / whole)
+    });
+    let rows: Vec<f64> = rows.collect();
+    let model = fit_low_level_regression_model_without_statistics(&rows, native.len(), 3).ok()?;
+    let &[latency, per_byte] = &model[..] else {
+        return None;
+    };
+    let gb_s = 1.0 / per_byte;
+    (gb_s.is_finite() && gb_s > 0.0).then(|| Bus {
+        latency_ns: latency.round().max(0.0) as u64,
+        gb_s,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<(Calls, Launches), BenchError> {
+    fn read(text: &str) -> Result<(String, u32, Launches), BenchError> {
         found(text, Path::new("native.txt"))
     }
 
+    fn launches(text: &str) -> Launches {
+        read(&format!("GPU\n{text}")).unwrap().2
+    }
+
     #[test]
-    fn costs_are_what_the_kernel_does_not_take() {
-        let text = "GPU of mine\n50000 239000 27000 2000\n40000 229000 25000 1000\n60000 249000 29000 3000\n";
-        let (calls, native) = read(text).unwrap();
+    fn costs_are_what_the_guest_does_not_take() {
+        let text = "GPU of mine\nlaunch 50000 239000 27000 2000 90000\nlaunch 40000 229000 25000 1000 80000\nlaunch 60000 249000 29000 3000 100000\n";
+        let (device, repetitions, native) = read(text).unwrap();
         assert_eq!(native.one, Duration::from_micros(50));
-        // 189 µs for 63 launches.
+        // 189 µs for 63 launches are 3 each, of which the guest knows 1.
+        let guest = launches("launch 6000 70000 0 1000 16000\n");
+        let calls = native.calls(&guest, repetitions, device);
         let costs = (calls.launch_ns, calls.gap_ns, calls.completion_ns);
-        assert_eq!(costs, (27_000, 1_000, 21_000));
+        assert_eq!(costs, (27_000, 2_000, 17_000));
+        assert_eq!((calls.wake_ns, calls.offset_ns), (30_000, 0));
         assert_eq!((calls.repetitions, &*calls.device), (3, "GPU of mine"));
     }
 
     #[test]
     fn no_cost_is_below_nothing() {
-        let (calls, _) = read("GPU\n5000 257000 90000 4000\n").unwrap();
+        let native = launches("launch 5000 257000 90000 4000 4000\n");
+        let calls = native.calls(
+            &launches("launch 9000 9000 9000 9000 9000\n"),
+            1,
+            String::new(),
+        );
         let costs = (calls.launch_ns, calls.gap_ns, calls.completion_ns);
-        assert_eq!(costs, (1_000, 0, 0));
-        let (calls, _) = read("GPU\n1000 500 500 4000\n").unwrap();
-        assert_eq!((calls.launch_ns, calls.completion_ns), (500, 500));
+        assert_eq!((costs, calls.wake_ns), ((1_000, 0, 0), 0));
+        assert_eq!(calls.offset_ns, -5_000);
     }
 
     #[test]
     fn what_profiling_costs_is_taken_off() {
-        let (calls, _) = read("GPU\n45000 423000 11000 16000\n").unwrap();
+        let native = launches("launch 45000 423000 11000 16000 45000\n");
+        let calls = native.calls(&native.alone(), 1, String::new());
         let costs = (calls.launch_ns, calls.gap_ns, calls.completion_ns);
-        assert_eq!((costs, calls.offset_ns), ((11_000, 0, 28_000), -10_000));
+        assert_eq!((costs, calls.offset_ns), ((11_000, 0, 38_000), -10_000));
+    }
+
+    #[test]
+    fn copies_are_a_line() {
+        let native = launches(
+            "launch 1 1 1 1 1\nto 1000 3500\nto 2000 4500\nto 10000 12500\nfrom 5 9\nfrom 50 7\n",
+        );
+        let guest = launches("launch 1 1 1 1 1\nto 1000 500\nto 2000 500\nto 10000 500\n");
+        let copies = native.copies(&guest);
+        let to = copies.to.unwrap();
+        assert_eq!(to.latency_ns, 2000);
+        assert!((to.gb_s - 1.0).abs() < 1e-9, "{to:?}");
+        assert_eq!(copies.from, None, "more bytes take less");
     }
 
     #[test]
@@ -262,9 +390,11 @@ mod tests {
         for text in [
             "",
             "GPU\n",
-            "GPU\n1 2 3\n",
+            "GPU\nlaunch 1 2 3 4\n",
             "GPU\n1 2 3 4 5\n",
-            "GPU\n1 2 3 -4\n",
+            "GPU\nlaunch 1 2 3 -4 5\n",
+            "GPU\nlaunch 1 2 3 4 5\nto 5\n",
+            "GPU\nto 5 5\n",
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains("native.txt"), "{error}");

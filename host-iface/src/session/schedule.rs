@@ -180,15 +180,23 @@ impl Schedule {
             // Until its end is known here; `learn_ends` retires it then.
             observable: true,
             attended: out_regions(call).next().is_some(),
-            delays: self.delays(envelope),
+            delays: self.delays(envelope, submit_ns),
         }
     }
 
     /// What passes before an operation starts. What only orders others begins at once.
-    fn delays(&self, envelope: &Envelope<'_>) -> Delays {
-        match Engine(envelope.engine.0) {
-            Engine::NONE => Delays::default(),
-            _ => self.costs.of(envelope.op).delays,
+    fn delays(&self, envelope: &Envelope<'_>, submit_ns: u64) -> Delays {
+        if Engine(envelope.engine.0) == Engine::NONE {
+            return Delays::default();
+        }
+        let costs = self.costs.of(envelope.op);
+        let wake_ns = match self.timeline.unresolved() {
+            0 => costs.wake.at(submit_ns, self.timeline.last_end_ns()),
+            _ => 0,
+        };
+        Delays {
+            launch_ns: costs.delays.launch_ns.saturating_add(wake_ns),
+            ..costs.delays
         }
     }
 
