@@ -1,27 +1,31 @@
 //! How times follow the number of a GPU's cores: programs measured on a part of it.
 //!
-//! With `n` cores an operation takes `serial + spread / n`. Least squares find both over some
-//! of the numbers of cores, each equation divided by its time; the times with the others say
-//! how good the law is. The part of the whole device's time that is spread is the `parallel`
-//! of a board's profile.
+//! With `n` cores an operation takes `max(floor, spread / n)`, as in the roofline model
+//! (Williams, Waterman and Patterson, 2009): the floor is what more cores do not make shorter,
+//! since memory is busy, or there are too few work-groups. Both are found by least squares over
+//! some of the numbers of cores, each equation divided by its time; the times with the others
+//! say how good the law is.
 
 use crate::accuracy::Errors;
 use crate::error::BenchError;
 use comfy_table::{CellAlignment, Table, presets};
-use linregress::fit_low_level_regression_model;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Serial and spread.
+/// Floor and spread.
 const UNKNOWNS: usize = 2;
+/// By which part of them equal times differ from one measurement to the next.
+const NOISE: f64 = 0.03;
 
 /// A program's times by the number of cores.
 #[derive(Clone, Debug)]
 pub struct Spread {
     /// Its name.
     pub name: String,
-    /// The part of its time on the whole device that is spread over the cores: from 0 to 1.
-    pub parallel: f64,
+    /// What is spread over the cores, as a part of its time on the whole device: from 0 to 1.
+    pub spread: f64,
+    /// The floor, as such a part: from 0 to 1. The greater of both is 1.
+    pub floor: f64,
     /// For each number of cores, in their order from the greatest.
     pub times: Vec<Timed>,
 }
@@ -96,61 +100,75 @@ fn law(
     fitted: &[u32],
 ) -> Result<Spread, BenchError> {
     let own = times.iter().filter(|(cores, _)| fitted.contains(cores));
-    let rows = own.flat_map(|(cores, time)| {
-        let ns = time.as_nanos() as f64;
-        [1.0, 1.0 / ns, 1.0 / (ns * f64::from(*cores))]
-    });
-    let rows: Vec<f64> = rows.collect();
-    let none = || BenchError::Fit {
-        what: format!("{name} took no time, or the same with few cores as with many"),
+    let own: Vec<(f64, f64)> = own
+        .map(|(cores, time)| (f64::from(*cores), time.as_nanos() as f64))
+        .collect();
+    let is_measured = own.iter().all(|(_, ns)| *ns > 0.0);
+    let Some(law) = Law::over(&own).filter(|_| is_measured) else {
+        return Err(BenchError::Fit {
+            what: format!("{name} took no time"),
+        });
     };
-    if rows.iter().any(|number| !number.is_finite()) {
-        return Err(none());
-    }
-    let (serial, spread) = solved(&rows).ok_or_else(none)?;
-    let at = |cores: u32| serial + spread / f64::from(cores);
-    let whole = at(most);
-    let parallel = (spread / f64::from(most) / whole).clamp(0.0, 1.0);
-    let modelled = |cores: u32| {
-        let part = 1.0 - parallel + parallel * f64::from(most) / f64::from(cores);
-        Duration::from_nanos((whole * part).round() as u64)
-    };
-    let times = times.iter().map(|(cores, measured)| Timed {
+    let whole = law.at(f64::from(most));
+    let timed = times.iter().map(|(cores, measured)| Timed {
         cores: *cores,
         measured: *measured,
-        model: modelled(*cores),
+        model: Duration::from_nanos(law.at(f64::from(*cores)).round() as u64),
         is_fitted: fitted.contains(cores),
     });
-    let times = times.collect();
     Ok(Spread {
         name,
-        parallel,
-        times,
+        spread: (law.spread / f64::from(most) / whole).min(1.0),
+        floor: law.floor / whole,
+        times: timed.collect(),
     })
 }
 
-/// Serial and spread: exactly from two rows, by least squares from more.
-fn solved(rows: &[f64]) -> Option<(f64, f64)> {
-    let width = UNKNOWNS + 1;
-    let count = rows.len() / width;
-    let found = match count {
-        UNKNOWNS => {
-            let [one, s1, p1, _, s2, p2] = rows else {
-                return None;
-            };
-            let determinant = s1 * p2 - s2 * p1;
-            let spread = one * (s1 - s2) / determinant;
-            ((one - p1 * spread) / s1, spread)
-        }
-        _ => {
-            let model = fit_low_level_regression_model(rows, count, width).ok()?;
-            match model.parameters() {
-                [serial, spread] => (*serial, *spread),
-                _ => return None,
+/// In nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    floor: f64,
+    spread: f64,
+}
+
+impl Law {
+    /// For each number of times that may be on the floor, the law's branches of least squares;
+    /// of these laws the best, or one with more on the floor whose errors are measurement's.
+    fn over(times: &[(f64, f64)]) -> Option<Self> {
+        let laws = (0..=times.len()).map(|on_floor| {
+            let (floor, spread) = times.split_at(on_floor);
+            Self {
+                floor: scaled(floor.iter().map(|(_, ns)| 1.0 / ns)),
+                spread: scaled(spread.iter().map(|(cores, ns)| 1.0 / (cores * ns))),
             }
-        }
-    };
-    (found.0.is_finite() && found.1.is_finite() && found.0 + found.1 > 0.0).then_some(found)
+        });
+        let all: Vec<(f64, Self)> = laws.map(|law| (law.squares(times), law)).collect();
+        let least = all
+            .iter()
+            .map(|(squares, _)| *squares)
+            .fold(f64::INFINITY, f64::min);
+        let enough = least.max(times.len() as f64 * NOISE * NOISE);
+        let fine = all.into_iter().filter(|(squares, _)| *squares <= enough);
+        fine.last().map(|(_, law)| law)
+    }
+
+    fn at(&self, cores: f64) -> f64 {
+        self.floor.max(self.spread / cores)
+    }
+
+    fn squares(&self, times: &[(f64, f64)]) -> f64 {
+        let error = |(cores, ns): &(f64, f64)| (self.at(*cores) / ns - 1.0).powi(2);
+        times.iter().map(error).sum()
+    }
+}
+
+/// The factor by which these numbers come closest to 1; 0 of none.
+fn scaled(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
+    let squares: f64 = numbers.clone().map(|it| it * it).sum();
+    match squares > 0.0 {
+        true => numbers.sum::<f64>() / squares,
+        false => 0.0,
+    }
 }
 
 impl Cores {
@@ -161,11 +179,14 @@ impl Cores {
         Errors::of(own.map(Timed::error))
     }
 
-    /// The median of the programs' parallel parts.
-    pub fn parallel(&self) -> f64 {
-        let mut all: Vec<f64> = self.programs.iter().map(|it| it.parallel).collect();
-        all.sort_by(f64::total_cmp);
-        all.get(all.len() / 2).copied().unwrap_or_default()
+    /// The medians of the programs' spread parts and of their floors.
+    pub fn parts(&self) -> (f64, f64) {
+        let median = |of: fn(&Spread) -> f64| {
+            let mut all: Vec<f64> = self.programs.iter().map(of).collect();
+            all.sort_by(f64::total_cmp);
+            all.get(all.len() / 2).copied().unwrap_or_default()
+        };
+        (median(|it| it.spread), median(|it| it.floor))
     }
 
     /// As a table for people.
@@ -178,14 +199,18 @@ impl Cores {
             true => format!("{} cores, fitted", timed.cores),
             false => format!("{} cores", timed.cores),
         });
-        let first = ["program".into(), "parallel".into()];
+        let first = ["program".into(), "spread".into(), "floor".into()];
         table.set_header(first.into_iter().chain(head));
         for program in &self.programs {
             let cells = program.times.iter().map(|timed| {
                 let ms = timed.measured.as_secs_f64() * 1e3;
                 format!("{ms:.3} ms {:+.1} %", timed.error() * 100.0)
             });
-            let first = [program.name.clone(), format!("{:.3}", program.parallel)];
+            let first = [
+                program.name.clone(),
+                format!("{:.3}", program.spread),
+                format!("{:.3}", program.floor),
+            ];
             table.add_row(first.into_iter().chain(cells));
         }
         for column in table.column_iter_mut().skip(1) {
@@ -208,27 +233,29 @@ mod tests {
 
     fn run(cores: u32) -> Run {
         let of =
-            |serial: u64, spread: u64| Duration::from_nanos(serial + spread / u64::from(cores));
+            |floor: u64, spread: u64| Duration::from_nanos(floor.max(spread / u64::from(cores)));
         let times = vec![
             ("even".into(), of(0, 8_000_000)),
-            ("half".into(), of(1_000_000, 16_000_000)),
+            ("some".into(), of(2_000_000, 16_000_000)),
             ("alone".into(), of(500_000, 0)),
         ];
         (cores, times)
     }
 
     #[test]
-    fn the_parallel_part_is_found_and_the_rest_is_predicted() {
+    fn the_law_is_found_and_the_rest_is_predicted() {
         for fitted in [&[16, 4][..], &[16, 8, 1]] {
             let runs = [1, 2, 4, 8, 16].map(run).to_vec();
             let cores = spread(runs, fitted).unwrap();
-            let parallel: Vec<_> = cores.programs.iter().map(|it| it.parallel).collect();
-            for (found, truth) in parallel.iter().zip([0.0, 1.0, 0.5]) {
-                assert!((found - truth).abs() < 1e-6, "{parallel:?}");
+            let found: Vec<_> = cores.programs.iter().collect();
+            // Nothing says how much faster than with 16 cores the even program could be.
+            for (found, (spread, floor)) in found.iter().zip([(0.0, 1.0), (1.0, 1.0), (0.5, 1.0)]) {
+                assert!((found.spread - spread).abs() < 1e-6, "{found:?}");
+                assert!((found.floor - floor).abs() < 1e-6, "{found:?}");
             }
             assert!(cores.errors(false).most < 1e-6, "{cores:?}");
             assert_eq!(cores.errors(false).programs, 3 * (5 - fitted.len()));
-            assert!((cores.parallel() - 0.5).abs() < 1e-6);
+            assert_eq!(cores.parts(), (0.5, 1.0));
         }
     }
 

@@ -46,9 +46,9 @@
 //!
 //! [parts.gles]           # parts of an operation's time that these change
 //! cpu = 0.05
-//! gpu = 0.7              # by clock and cores,
-//! parallel = 0.9         # of which so much is spread over the cores
-//! memory = 0.2
+//! gpu = 0.9              # by clock and cores; at the same time, so that the longest counts,
+//! serial = 0.2           # by the clock alone,
+//! memory = 0.6           # and by the memory's bandwidth
 //!
 //! [[governor]]           # clocks from a moment of the guest's time on
 //! from_ms = 2500

@@ -104,9 +104,10 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     let _ = io::stdout().write_all(text.as_bytes());
     if let (Some(path), Some(mut profile)) = (&args.out, profile) {
         profile.board.cores = Some(cores.most.into());
+        let (gpu, serial) = cores.parts();
         let parts = Parts {
-            gpu: 1.0,
-            parallel: cores.parallel(),
+            gpu,
+            serial,
             ..Parts::default()
         };
         profile.parts.insert(args.api.clone(), parts);

@@ -18,8 +18,9 @@
 //! ```
 //!
 //! Where a driver spends time on profiling, kernels that nobody profiles are faster than the
-//! board's timers say, and the offset is below 0. A copy takes what it takes natively beside
-//! what the guest spends on it, which a straight line over the bytes says.
+//! board's timers say, and the offset is below 0. Copies take what a straight line over their
+//! bytes says of the native ones, of which such a call costs `launch + completion`. What the
+//! guest's driver does for a copy passes at the same time.
 
 use crate::c_program;
 use crate::error::BenchError;
@@ -44,8 +45,6 @@ const COLUMNS: usize = 5;
 const SIZES_MAX: usize = 64;
 /// After such a pause the device sleeps: less than that of the program.
 const IDLE_NS: u64 = 500_000;
-/// A bandwidth at which copies take no time: of the guest's own costs.
-const ENDLESS_GB_S: f64 = 1e9;
 /// Most bytes of what the program wrote elsewhere.
 const NATIVE_MAX: u64 = 1 << 20;
 
@@ -111,11 +110,11 @@ pub fn launches(
 ) -> Result<Launched, BenchError> {
     if let Some(path) = &args.native {
         let (device, repetitions, native) = found(&read(path)?, path)?;
-        let beside = native.alone();
+        let calls = native.calls(&native.alone(), repetitions, device);
         return Ok(Launched {
             api: API,
-            calls: native.calls(&beside, repetitions, device),
-            copies: native.copies(&beside),
+            copies: native.copies(&calls),
+            calls,
             number: MANY,
             native,
             guest: None,
@@ -132,17 +131,8 @@ pub fn launches(
         in_guest(args, profile, (calls, copies), folder, &built.guest)
     };
     let plain = guest("as they are", None, None)?;
-    let endless = Bus {
-        latency_ns: 0,
-        gb_s: ENDLESS_GB_S,
-    };
-    let endless = Copies {
-        to: Some(endless),
-        from: Some(endless),
-    };
-    let beside = guest("without copies' own", None, Some(endless))?;
-    let calls = native.calls(&beside, repetitions, device);
-    let copies = native.copies(&beside);
+    let calls = native.calls(&plain, repetitions, device);
+    let copies = native.copies(&calls);
     let corrected = guest("corrected", Some(&calls), Some(copies))?;
     Ok(Launched {
         api: API,
@@ -295,32 +285,31 @@ impl Launches {
         }
     }
 
-    /// What copies take on the board, if the guest spends this on them.
-    fn copies(&self, guest: &Self) -> Copies {
+    /// What copies take on the board beside what such calls cost.
+    fn copies(&self, calls: &Calls) -> Copies {
+        let calls_ns = calls.launch_ns.saturating_add(calls.completion_ns);
         Copies {
-            to: bus(&self.to, &guest.to),
-            from: bus(&self.from, &guest.from),
+            to: bus(&self.to, calls_ns),
+            from: bus(&self.from, calls_ns),
         }
     }
 }
 
-/// The straight line of least squares over copies' times less the guest's own, each equation
-/// divided by the native time; `None` where more bytes take no longer.
-fn bus(native: &BTreeMap<u64, Duration>, guest: &BTreeMap<u64, Duration>) -> Option<Bus> {
-    let rows = native.iter().flat_map(|(bytes, time)| {
-        let ns = |time: Duration| time.as_nanos() as f64;
-        let whole = ns(*time).max(1.0);
-        let own = ns(guest.get(bytes).copied().unwrap_or_default());
-        [whole - own, 1.0, *bytes as f64].map(|it| it / whole)
+/// The straight line of least squares over copies' times less what calls cost, each equation
+/// divided by the time; `None` where more bytes take no longer.
+fn bus(times: &BTreeMap<u64, Duration>, calls_ns: u64) -> Option<Bus> {
+    let rows = times.iter().flat_map(|(bytes, time)| {
+        let ns = (time.as_nanos() as f64).max(1.0);
+        [ns, 1.0, *bytes as f64].map(|it| it / ns)
     });
     let rows: Vec<f64> = rows.collect();
-    let model = fit_low_level_regression_model_without_statistics(&rows, native.len(), 3).ok()?;
-    let &[latency, per_byte] = &model[..] else {
+    let found = fit_low_level_regression_model_without_statistics(&rows, times.len(), 3).ok()?;
+    let &[latency, per_byte] = &found[..] else {
         return None;
     };
     let gb_s = 1.0 / per_byte;
     (gb_s.is_finite() && gb_s > 0.0).then(|| Bus {
-        latency_ns: latency.round().max(0.0) as u64,
+        latency_ns: (latency.round().max(0.0) as u64).saturating_sub(calls_ns),
         gb_s,
     })
 }
@@ -377,8 +366,12 @@ mod tests {
         let native = launches(
             "launch 1 1 1 1 1\nto 1000 3500\nto 2000 4500\nto 10000 12500\nfrom 5 9\nfrom 50 7\n",
         );
-        let guest = launches("launch 1 1 1 1 1\nto 1000 500\nto 2000 500\nto 10000 500\n");
-        let copies = native.copies(&guest);
+        let calls = Calls {
+            launch_ns: 300,
+            completion_ns: 200,
+            ..Calls::default()
+        };
+        let copies = native.copies(&calls);
         let to = copies.to.unwrap();
         assert_eq!(to.latency_ns, 2000);
         assert!((to.gb_s - 1.0).abs() < 1e-9, "{to:?}");

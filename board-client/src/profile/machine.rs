@@ -1,19 +1,20 @@
 //! The part of a profile that says what the target has where the board has something else,
 //! and the model that turns one's times into the other's.
 //!
-//! An operation's time on the board has parts that other things make longer or shorter: the
-//! GPU's clock and its cores, the memory's bandwidth, the CPU's clock, and a rest that nothing
-//! changes. With the parts `cpu`, `gpu` and `memory` of its time, and `idle` the rest, it lasts
-//! on the target so many times as long (' marks the target):
+//! An operation's time on the board has a part that the CPU's clock changes, a part that the
+//! GPU does, and a rest that nothing changes (`idle`). What the GPU does is bounded by its cores
+//! and their clock, by its memory, or by a chain of steps that more cores do not shorten,
+//! whichever takes longest, as in the roofline model (Williams, Waterman and Patterson, 2009).
+//! With these parts of the time on the board, an operation lasts on the target (marked ') so
+//! many times as long:
 //!
 //! ```text
-//! factor = idle + cpu · Fc/Fc' + gpu · Fg/Fg' · ((1 - p) + p · n/n') + memory · B/B'
+//! factor = idle + cpu · Fc/Fc' + max(gpu · Fg/Fg' · n/n', serial · Fg/Fg', memory · B/B')
+//! idle   = 1 - cpu - max(gpu, serial, memory)
 //! ```
 //!
-//! `Fc` and `Fg` are the clocks of CPU and GPU, `n` the GPU's cores, `p` the part of the GPU's
-//! work that is spread over them (Amdahl, "Validity of the single processor approach", 1967),
-//! `B` the memory's bandwidth. Parts that overlap in time, as in the roofline model (Williams,
-//! Waterman and Patterson, 2009), count as if they followed each other.
+//! `Fc` and `Fg` are the clocks of CPU and GPU, `n` the GPU's cores, `B` the bandwidth of its
+//! memory.
 
 use super::Profile;
 use serde::{Deserialize, Serialize};
@@ -131,40 +132,35 @@ impl Machine {
     }
 }
 
-/// Parts of an operation's time on the board, which are 1 with the idle rest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Parts of an operation's time on the board; what neither the CPU nor the GPU takes is idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parts {
     /// That the CPU's clock changes.
     pub cpu: f64,
     /// That the GPU's clock and cores change.
     pub gpu: f64,
-    /// That the memory's bandwidth changes.
+    /// That the GPU's clock changes and not its cores, at the same time as `gpu`.
+    pub serial: f64,
+    /// That the memory's bandwidth changes, at the same time as `gpu`.
     pub memory: f64,
-    /// The part of `gpu` that is spread over the cores: from 0 to 1.
-    pub parallel: f64,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self {
-            cpu: 0.0,
-            gpu: 0.0,
-            memory: 0.0,
-            parallel: 1.0,
-        }
-    }
 }
 
 impl Parts {
     /// How many times as long an operation lasts on the target as on the board.
     pub fn factor(&self, board: &Machine, target: &Machine) -> f64 {
         let ratio = |quantity| board.ratio(target, quantity);
-        let idle = (1.0 - self.cpu - self.gpu - self.memory).max(0.0);
-        let spread = (1.0 - self.parallel) + self.parallel * ratio(Quantity::Cores);
-        idle + self.cpu * ratio(Quantity::CpuMhz)
-            + self.gpu * ratio(Quantity::GpuMhz) * spread
-            + self.memory * ratio(Quantity::MemoryGbS)
+        let clock = ratio(Quantity::GpuMhz);
+        let gpu = (self.gpu * clock * ratio(Quantity::Cores))
+            .max(self.serial * clock)
+            .max(self.memory * ratio(Quantity::MemoryGbS));
+        let idle = (1.0 - self.busy()).max(0.0);
+        idle + self.cpu * ratio(Quantity::CpuMhz) + gpu
+    }
+
+    /// What of the time on the board is not idle.
+    fn busy(&self) -> f64 {
+        self.cpu + self.gpu.max(self.serial).max(self.memory)
     }
 }
 
@@ -266,14 +262,14 @@ impl Profile {
                 ("cpu", parts.cpu),
                 ("gpu", parts.gpu),
                 ("memory", parts.memory),
-                ("parallel", parts.parallel),
+                ("serial", parts.serial),
             ];
             for (key, value) in all {
                 let key = format!("parts.{name}.{key}");
                 number(key, value, "from 0 to 1", (0.0..=1.0).contains(&value))?;
             }
-            let sum = parts.cpu + parts.gpu + parts.memory;
-            let key = format!("parts.{name}, cpu, gpu and memory together");
+            let sum = parts.busy();
+            let key = format!("parts.{name}, cpu and the greatest other part together");
             // Sums of decimals are not exact.
             number(key, sum, "at most 1", sum <= 1.0 + 1e-9)?;
         }
@@ -415,7 +411,7 @@ mod tests {
                     cpu: 0.125,
                     gpu: 0.5,
                     memory: 0.25,
-                    parallel: 0.5,
+                    serial: 0.125,
                 },
             )]
             .into(),
@@ -435,10 +431,12 @@ mod tests {
         for (targets, factor) in [
             (&["cpu_mhz=500"][..], 1.125),
             (&["gpu_mhz=300"], 1.5),
-            (&["cores=8"], 0.875),
-            (&["cores=1"], 1.75),
-            (&["memory_gb_s=5"], 1.25),
-            (&["gpu_mhz=300", "cores=8"], 0.5 + 0.5 * 2.0 * 0.75),
+            (&["cores=8"], 0.75),
+            (&["cores=64"], 0.75),
+            (&["cores=1"], 2.5),
+            (&["memory_gb_s=5"], 1.0),
+            (&["memory_gb_s=1"], 3.0),
+            (&["gpu_mhz=300", "cores=8"], 1.0),
         ] {
             let profile = with(targets);
             let found = profile.parts["gles"].factor(&profile.board, &profile.target);
@@ -497,8 +495,8 @@ mod tests {
             ("parts.gles.gpu = 1.5", |it| {
                 it.parts.get_mut("gles").unwrap().gpu = 1.5;
             }),
-            ("together = 1.375", |it| {
-                it.parts.get_mut("gles").unwrap().gpu = 1.0;
+            ("together = 1.125", |it| {
+                it.parts.get_mut("gles").unwrap().memory = 1.0;
             }),
             ("governor.from_ms = -1", |it| {
                 it.governor = vec![step(-1.0, 5.0)];
