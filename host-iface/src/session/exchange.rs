@@ -389,6 +389,12 @@ pub(super) fn in_len(call: &Call<'_>) -> u64 {
     ins.map(|region| region.len()).sum::<GuestLength>().0
 }
 
+/// Bytes that a call has in its regions.
+pub(super) fn moved(call: &Call<'_>) -> u64 {
+    let regions = call.regions.iter();
+    regions.map(|region| region.len()).sum::<GuestLength>().0
+}
+
 /// Bytes of each out region, as the board counts them.
 fn out_lens(main: &Call<'_>) -> Vec<u64> {
     out_regions(main).map(|region| region.len().0).collect()

@@ -140,7 +140,7 @@ impl Session {
             let costs = self.schedule.costs.of(pending.op);
             let measured = Measured {
                 duration_ns: report.duration_ns,
-                bytes: bytes.max(pending.input_len),
+                bytes: pending.moved,
                 start_ns,
             };
             let lasts_ns = costs.lasts(pending.engine, &measured);

@@ -3,7 +3,7 @@
 
 use super::Refusal;
 use super::calls::{Call, Calls};
-use super::exchange::{in_len, out_regions};
+use super::exchange::{in_len, moved, out_regions};
 use super::place::Places;
 use crate::jobs::Place;
 use crate::pace::Pace;
@@ -39,6 +39,8 @@ pub(super) struct Pending {
     /// The processor that executes it, if it is a job of a kernel driver.
     pub(super) job: Option<Place>,
     pub(super) engine: Engine,
+    /// Bytes of its regions.
+    pub(super) moved: u64,
     /// The queue it is on.
     pub(super) queue: Option<u64>,
     /// Whether it only orders others, and takes no device time itself.
@@ -144,6 +146,7 @@ impl Schedule {
             pace: call.submission.pace,
             job: self.job(envelope),
             engine: Engine(envelope.engine.0),
+            moved: moved(call),
             queue: envelope.queue.map(|queue| queue.id),
             is_fence: order(envelope.order) != Order::Command,
             observable: envelope.observable,
