@@ -103,6 +103,37 @@ fn simulated_time_is_board_time_plus_guest_instructions() {
     }
 }
 
+/// With half the clock, which half of a kernel's time follows, on a bus of 2 and 4 GB/s.
+#[test]
+fn a_target_has_another_clock_and_another_bus() {
+    let board = Scripted::start(DEVICE_NS, 0);
+    let profile = board.folder.path().join("target.toml");
+    let text = "version = 1\n\
+                [board]\ngpu_mhz = 600\n\
+                [parts.opencl]\ngpu = 0.5\n\
+                [copies.opencl]\n\
+                to = { latency_ns = 1000, gb_s = 2 }\n\
+                from = { latency_ns = 500, gb_s = 4 }\n";
+    std::fs::write(&profile, text).unwrap();
+    let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+    let args = [
+        "--board".into(),
+        board.address.clone(),
+        "--board-profile".into(),
+        profile.display().to_string(),
+        "--target".into(),
+        "gpu_mhz=300".into(),
+        program.display().to_string(),
+        "2".into(),
+        "64".into(),
+    ];
+    let run = Run::new(args).finish().ok();
+    let matrix = 64 * 64 * 4;
+    let kernel = i128::from(DEVICE_NS) * 3 / 2;
+    let product = 2 * (1000 + matrix / 2) + kernel + (500 + matrix / 4);
+    assert_eq!(run.integer("/simulated/gpu_ns"), 2 * product);
+}
+
 #[test]
 fn doubling_the_products_adds_exactly_their_time() {
     let board = Scripted::start(DEVICE_NS, 0);
