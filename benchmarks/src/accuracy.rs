@@ -5,7 +5,7 @@ mod plot;
 pub use plot::accuracy_plot;
 
 use crate::error::BenchError;
-use crate::fit::{self, Fit, Point};
+use crate::fit::{self, Fit, Point, Unknown};
 
 use comfy_table::{CellAlignment, Table, presets};
 use std::time::Duration;
@@ -145,7 +145,18 @@ impl Accuracy {
                 "{disturbed} programs were disturbed, whose times differ by over a tenth from one repetition to the next: leave this machine to the measurement\n"
             );
         }
-        let Fit { scale, offset } = &self.fit;
+        let Fit {
+            unknown,
+            scale,
+            offset,
+        } = &self.fit;
+        text += match unknown {
+            Unknown::Nothing => {
+                "no scale and no offset predict a program better from the others than none do: "
+            }
+            Unknown::Scale => "an offset predicts a program no better from the others: ",
+            Unknown::Both => "",
+        };
         text += &format!(
             "least squares, with 95 % confidence: scale {:.4} ± {:.4}, offset {:.0} ± {:.0} ns an operation\n",
             scale.value, scale.within, offset.value, offset.within
@@ -163,7 +174,7 @@ pub fn fitted(rows: &mut [Row], points: &[Point]) -> Result<Fit, BenchError> {
     let own = rows.iter().zip(points).filter(|(row, _)| row.is_fitted);
     let own: Vec<Point> = own.map(|(_, point)| *point).collect();
     let fit = fit::fit(&own)?;
-    let crossed = fit::crossed(&own)?;
+    let crossed = fit::crossed(&own, fit.unknown).unwrap_or_default();
     let rows = rows.iter_mut().filter(|row| row.is_fitted);
     for (row, error) in rows.zip(crossed) {
         row.crossed = Some(error);
@@ -213,6 +224,7 @@ mod tests {
                 row("c", false, 980),
             ],
             fit: Fit {
+                unknown: Unknown::Both,
                 scale: estimate,
                 offset: estimate,
             },

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Ordinary least squares find scale and offset over the programs' relative errors: each
-//! program's equation is divided by `measured`, so that long programs do not count more.
+//! program's equation is divided by `measured`, so that long programs do not count more. Of both,
+//! the scale alone, and neither, what counts is what predicts a program best that it is not
+//! fitted to (leave-one-out): with few or noisy programs, more unknowns say less.
 
 use crate::error::BenchError;
 use linregress::fit_low_level_regression_model;
@@ -16,10 +18,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// How sure an interval is: 95 %, half of the rest on each side.
 const UPPER: f64 = 0.975;
-/// Scale and offset.
-const UNKNOWNS: usize = 2;
-/// Fewest programs of a fit: one more than unknowns says how sure it is.
-pub const POINTS_MIN: usize = UNKNOWNS + 1;
+/// Fewest programs of a fit: without any one of them, more are left than unknowns.
+const POINTS_MIN: usize = 4;
 
 /// How far the squared cosine must be from 1.
 const ALIKE: f64 = 1e-9;
@@ -46,9 +46,33 @@ pub struct Estimate {
     pub within: f64,
 }
 
+impl Estimate {
+    const SURE_0: Self = Self {
+        value: 0.0,
+        within: 0.0,
+    };
+    const SURE_1: Self = Self {
+        value: 1.0,
+        within: 0.0,
+    };
+}
+
+/// What is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Nothing: the times are taken as they are.
+    Nothing,
+    /// The scale.
+    Scale,
+    /// Scale and offset.
+    Both,
+}
+
 /// What the target makes of the board's times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
+    /// What was fitted.
+    pub unknown: Unknown,
     /// Operations last so many times what the timers say.
     pub scale: Estimate,
     /// And so many nanoseconds more.
@@ -68,53 +92,82 @@ impl Fit {
     }
 }
 
-/// The fit over these programs.
+/// The best fit over these programs.
 ///
 /// # Errors
-/// [`BenchError::Fit`] if they are too few or too much alike.
+/// [`BenchError::Fit`] if they are too few, or none fits.
 pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
-    let failed = |what: String| BenchError::Fit { what };
     if points.len() < POINTS_MIN {
         let what = format!("{} programs are fewer than {POINTS_MIN}", points.len());
-        return Err(failed(what));
+        return Err(BenchError::Fit { what });
     }
-    let rows = points.iter().flat_map(|point| {
-        let Point {
-            measured,
-            rest,
-            device,
-            operations,
-        } = *point;
-        [measured - rest, device, operations].map(|it| it / measured)
+    if points.iter().any(|point| !(point.measured > 0.0)) {
+        let what = "a program took no time".into();
+        return Err(BenchError::Fit { what });
+    }
+    let all = [Unknown::Nothing, Unknown::Scale, Unknown::Both];
+    let judged = all.into_iter().filter_map(|unknown| {
+        let errors = crossed(points, unknown)?;
+        let sum: f64 = errors.iter().map(|error| error.abs()).sum();
+        Some((sum, fitted(points, unknown)?))
     });
-    let rows: Vec<f64> = rows.collect();
-    if rows.iter().any(|number| !number.is_finite()) {
-        return Err(failed("a program took no time".into()));
-    }
-    if are_alike(points) {
-        return Err(failed(
-            "each has as many operations for its time as the others".into(),
-        ));
-    }
-    let model = fit_low_level_regression_model(&rows, points.len(), UNKNOWNS + 1);
-    let model = model.map_err(|error| failed(error.to_string()))?;
-    let freedom = (points.len() - UNKNOWNS) as f64;
-    let student = StudentsT::new(0.0, 1.0, freedom).map_err(|error| failed(error.to_string()))?;
-    let times = student.inverse_cdf(UPPER);
-    let estimates: Vec<_> = model.parameters().iter().zip(model.se()).collect();
-    let estimate = |(value, error): &(&f64, &f64)| Estimate {
-        value: **value,
-        within: **error * times,
+    let best = judged.min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let none = || BenchError::Fit {
+        what: "the programs' times have nothing to do with those in the guest".into(),
     };
-    match &estimates[..] {
-        [scale, offset] if *scale.0 > 0.0 && offset.0.is_finite() => Ok(Fit {
-            scale: estimate(scale),
-            offset: estimate(offset),
-        }),
-        _ => Err(failed(
-            "the programs' times have nothing to do with those in the guest".into(),
-        )),
-    }
+    best.map(|(_, fit)| fit).ok_or_else(none)
+}
+
+/// The fit of these unknowns; `None` if there is none.
+fn fitted(points: &[Point], unknown: Unknown) -> Option<Fit> {
+    let (scale, offset) = match unknown {
+        Unknown::Nothing => (Estimate::SURE_1, Estimate::SURE_0),
+        Unknown::Scale => {
+            let rows = rows(points, |it| vec![it.device]);
+            let [scale] = estimates(&rows, points.len(), 1)?[..] else {
+                return None;
+            };
+            (scale, Estimate::SURE_0)
+        }
+        Unknown::Both if are_alike(points) => return None,
+        Unknown::Both => {
+            let rows = rows(points, |it| vec![it.device, it.operations]);
+            let [scale, offset] = estimates(&rows, points.len(), 2)?[..] else {
+                return None;
+            };
+            (scale, offset)
+        }
+    };
+    let is_usable = scale.value.is_finite() && scale.value > 0.0 && offset.value.is_finite();
+    is_usable.then_some(Fit {
+        unknown,
+        scale,
+        offset,
+    })
+}
+
+/// The equations' numbers: the left side, then what stands at each unknown.
+fn rows(points: &[Point], unknowns: impl Fn(&Point) -> Vec<f64>) -> Vec<f64> {
+    let one = |point: &Point| {
+        let left = point.measured - point.rest;
+        let all = std::iter::once(left).chain(unknowns(point));
+        let all = all.map(|number| number / point.measured);
+        all.collect::<Vec<_>>()
+    };
+    points.iter().flat_map(one).collect()
+}
+
+fn estimates(rows: &[f64], count: usize, unknowns: usize) -> Option<Vec<Estimate>> {
+    let model = fit_low_level_regression_model(rows, count, unknowns + 1).ok()?;
+    let freedom = count.checked_sub(unknowns).filter(|free| *free > 0)?;
+    let student = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
+    let times = student.inverse_cdf(UPPER);
+    let all = model.parameters().iter().zip(model.se());
+    let all = all.map(|(value, error)| Estimate {
+        value: *value,
+        within: error * times,
+    });
+    Some(all.collect())
 }
 
 /// Whether scale and offset cannot be told apart: the squared cosine between device times and
@@ -127,15 +180,13 @@ fn are_alike(points: &[Point]) -> bool {
     both * both >= device * operations * (1.0 - ALIKE)
 }
 
-/// For each of the programs its error by the fit over all the others (leave-one-out).
-///
-/// # Errors
-/// As [`fit`].
-pub fn crossed(points: &[Point]) -> Result<Vec<f64>, BenchError> {
+/// For each of the programs its error by the fit over all the others (leave-one-out); `None`
+/// if one of these fits is not there.
+pub fn crossed(points: &[Point], unknown: Unknown) -> Option<Vec<f64>> {
     let one = |at: usize| {
         let mut others = points.to_vec();
         let left_out = others.remove(at);
-        Ok(fit(&others)?.error(&left_out))
+        Some(fitted(&others, unknown)?.error(&left_out))
     };
     (0..points.len()).map(one).collect()
 }
@@ -172,10 +223,11 @@ mod tests {
     fn scale_and_offset_are_found() {
         let all = points([0.0; 5]);
         let found = fit(&all).unwrap();
+        assert_eq!(found.unknown, Unknown::Both);
         assert!((found.scale.value - 1.3).abs() < 1e-9, "{found:?}");
         assert!((found.offset.value + 800.0).abs() < 1e-6, "{found:?}");
         assert!(found.scale.within < 1e-6, "{found:?}");
-        let errors = crossed(&all).unwrap();
+        let errors = crossed(&all, Unknown::Both).unwrap();
         assert!(errors.iter().all(|error| error.abs() < 1e-9), "{errors:?}");
     }
 
@@ -184,23 +236,30 @@ mod tests {
         let found = fit(&points([0.02, -0.01, 0.01, -0.02, 0.0])).unwrap();
         assert!((found.scale.value - 1.3).abs() < found.scale.within);
         assert!((found.offset.value + 800.0).abs() < found.offset.within);
-        let errors = crossed(&points([0.0, 0.0, 0.0, 0.5, 0.0])).unwrap();
+        let errors = crossed(&points([0.0, 0.0, 0.0, 0.5, 0.0]), Unknown::Both).unwrap();
         let most = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
         assert_eq!(most, errors[3].abs());
     }
 
     #[test]
+    fn what_is_right_already_is_left_alone() {
+        let mut all = points([0.0; 5]);
+        for (point, error) in all.iter_mut().zip([0.03, -0.03, 0.02, -0.02, 0.01]) {
+            point.measured = (point.rest + point.device) * (1.0 + error);
+        }
+        let found = fit(&all).unwrap();
+        assert_eq!((found.scale.value, found.offset.value), (1.0, 0.0));
+        assert_eq!(found.unknown, Unknown::Nothing);
+    }
+
+    #[test]
     fn what_says_nothing_is_refused() {
-        assert!(fit(&points([0.0; 5])[..2]).is_err());
+        assert!(fit(&points([0.0; 5])[..3]).is_err());
         let alike = vec![point(1e6, 4.0, 0.0); 5];
-        assert!(fit(&alike).is_err());
+        assert_ne!(fit(&alike).unwrap().unknown, Unknown::Both);
+        assert_eq!(fitted(&alike, Unknown::Both), None);
         let mut none = points([0.0; 5]);
         none[1].measured = 0.0;
         assert!(fit(&none).is_err());
-        let mut backwards = points([0.0; 5]);
-        backwards
-            .iter_mut()
-            .for_each(|point| point.device = -point.device);
-        assert!(fit(&backwards).is_err());
     }
 }

@@ -48,7 +48,7 @@ pub use args::{BenchArgs, Name};
 pub use contention::{Contended, ContentionArgs, contention};
 pub use cores::{Cores, Spread, Timed};
 pub use error::BenchError;
-pub use fit::{Estimate, Fit};
+pub use fit::{Estimate, Fit, Unknown};
 pub use opencl::launches::{Launched, Launches, LaunchesArgs, launches};
 pub use opencl::programs::{AtCores, CoresArgs, Programs, ProgramsArgs, cores, programs};
 pub use program::NullCall;

@@ -5,9 +5,9 @@ mod support;
 use gil_host::Config;
 use gil_host::config::Time;
 use gil_uapi::WaitKind;
-use gil_wire::envelope::{Class, Engine, Envelope};
+use gil_wire::envelope::{Class, Envelope};
 use support::board::{Act, FakeBoard};
-use support::guest::{DATA, Guest, IN, OUT, call, enqueue};
+use support::guest::{Guest, call, enqueue};
 use support::times::{CPU, DURATION, answers};
 
 const ENTRY: u64 = 1_000_000;
@@ -119,29 +119,4 @@ fn a_device_that_sleeps_wakes_once() {
     let awake = [base + DURATION, base + 2 * DURATION];
     let never = format!("opencl.wake:{}/500", 2 * ENTRY);
     assert_eq!(ends(&never, Time::Async), awake);
-}
-
-#[test]
-fn copies_are_as_long_as_their_bytes_on_the_targets_bus() {
-    let board = FakeBoard::new(answers);
-    let costs = "opencl.to:100/1e9+opencl.from:200/5e8";
-    let mut guest = guest(&board, costs, Time::Async);
-    let mut end = ENTRY + CPU;
-    for (event, engine, direction, lasts) in [
-        (1, Engine::COPY_IN, IN, 100 + 4096),
-        (2, Engine::COPY_OUT, OUT, 200 + 8192),
-        (3, Engine::COMPUTE, IN, DURATION),
-    ] {
-        let copy = Envelope {
-            engine,
-            ..enqueue(event, ENTRY)
-        };
-        guest.submit(&[copy], &[(DATA, 4096, direction)]);
-        let wait = Envelope {
-            waits: vec![event].into(),
-            ..call(Class::Wait, ENTRY)
-        };
-        end += lasts;
-        assert_eq!(guest.submit(&[wait], &[]).deadline_ns, end, "{event}");
-    }
 }

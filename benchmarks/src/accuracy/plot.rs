@@ -100,7 +100,7 @@ fn label(us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Estimate, Fit};
+    use crate::fit::{Estimate, Fit, Unknown};
 
     fn accuracy(rows: Vec<Row>) -> Accuracy {
         let one = Estimate {
@@ -108,6 +108,7 @@ mod tests {
             within: 0.0,
         };
         let fit = Fit {
+            unknown: Unknown::Nothing,
             scale: one,
             offset: one,
         };

@@ -177,13 +177,8 @@ pub fn programs(
         say,
     };
     let calls = profile.calls.get(API).cloned().unwrap_or_default();
-    let plain = Calls {
-        scale: 1.0,
-        offset_ns: 0,
-        ..calls.clone()
-    };
     let before = guest.run("as they are", None)?;
-    let between = guest.run("with what calls cost", Some(&plain))?;
+    let between = guest.run("with what calls cost", Some(&calls))?;
     let alike = [&before, &between].map(|guest| matched(&native, guest));
     let [before, between] = alike;
     let (before, between) = (before?, between?);
@@ -196,8 +191,8 @@ pub fn programs(
     let points: Vec<Point> = points.map(|(native, guest)| point(native, guest)).collect();
     let fit = accuracy::fitted(&mut rows, &points)?;
     let mut calls = Calls {
-        scale: fit.scale.value,
-        offset_ns: fit.offset.value.round() as i64,
+        scale: calls.scale * fit.scale.value,
+        offset_ns: (calls.offset_ns as f64 * fit.scale.value + fit.offset.value).round() as i64,
         device,
         ..calls
     };
