@@ -102,9 +102,12 @@ pub struct CoresArgs {
 pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
     let mut runs = Vec::new();
     let mut device = String::new();
+    let most = args.at.iter().map(|at| at.cores).max();
     for AtCores { cores, file } in &args.at {
         let (name, programs) = parsed(&launches::read(file)?, file)?;
-        device = name;
+        if Some(*cores) == most {
+            device = name;
+        }
         let times = programs.into_iter();
         let times = times.map(|program| (program.name, program.device.median()));
         runs.push((*cores, times.collect()));
