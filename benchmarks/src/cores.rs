@@ -148,8 +148,8 @@ impl Law {
             .map(|(squares, _)| *squares)
             .fold(f64::INFINITY, f64::min);
         let enough = least.max(times.len() as f64 * NOISE * NOISE);
-        let fine = all.into_iter().filter(|(squares, _)| *squares <= enough);
-        fine.last().map(|(_, law)| law)
+        let mut fine = all.into_iter().filter(|(squares, _)| *squares <= enough);
+        fine.next_back().map(|(_, law)| law)
     }
 
     fn at(&self, cores: f64) -> f64 {

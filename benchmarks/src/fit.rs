@@ -101,7 +101,10 @@ pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
         let what = format!("{} programs are fewer than {POINTS_MIN}", points.len());
         return Err(BenchError::Fit { what });
     }
-    if points.iter().any(|point| !(point.measured > 0.0)) {
+    if points
+        .iter()
+        .any(|point| !point.measured.is_finite() || point.measured <= 0.0)
+    {
         let what = "a program took no time".into();
         return Err(BenchError::Fit { what });
     }

@@ -54,7 +54,7 @@
 //! from_ms = 2500
 //! gpu_mhz = 300
 //!
-//! [copies.opencl]        # as the target's bus does them
+//! [copies.gles]          # as the target's bus does them
 //! to = { latency_ns = 9000, gb_s = 3.2 }
 //! from = { latency_ns = 9000, gb_s = 2.8 }
 //! ```

@@ -35,7 +35,7 @@ pub struct Machine {
     /// The GPU's clock, in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_mhz: Option<f64>,
-    /// The GPU's cores (OpenCL's compute units, CUDA's multiprocessors).
+    /// The GPU's cores (also called compute units or multiprocessors).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<f64>,
     /// The bandwidth of the GPU's memory, in 10⁹ bytes a second.
