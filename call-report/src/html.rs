@@ -3,7 +3,7 @@
 //! time at work in each of up to [`SLOTS`] slots, and its longest slices one by one.
 
 use crate::log::Sink;
-use crate::share::shares;
+use crate::share::{WHOLE, shares};
 use crate::summary::{By, Group, Summary, process_name};
 use crate::times::Times;
 use gil_files::calls::{Reader, Row};
@@ -161,6 +161,7 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct Table {
     by: &'static str,
+    all: Shown,
     rows: Vec<Shown>,
 }
 
@@ -196,8 +197,19 @@ struct Drawn {
     slices: Vec<(u64, u64, usize)>,
 }
 
-fn figures(times: &Times, share: u64) -> Figures {
-    Figures(times.figures(share))
+impl Shown {
+    fn of(group: &Group, (gpu, call): (u64, u64)) -> Self {
+        let sums = &group.sums;
+        Self {
+            api: group.api.clone(),
+            name: group.name.clone(),
+            gpu: Figures(sums.gpu.figures(gpu)),
+            call: Figures(sums.calls.figures(call)),
+            cpu: sums.board_cpu_ns,
+            to: sums.bytes_to_board,
+            from: sums.bytes_from_board,
+        }
+    }
 }
 
 fn table<R: Read>(summary: &Summary, names: &Reader<R>) -> Table {
@@ -209,23 +221,24 @@ fn table<R: Read>(summary: &Summary, names: &Reader<R>) -> Table {
     let gpu = share(|group| &group.sums.gpu);
     let call = share(|group| &group.sums.calls);
     let both = gpu.into_iter().zip(call);
-    let shown = groups.iter().zip(both).map(|(group, (gpu, call))| Shown {
-        api: group.api.clone(),
-        name: group.name.clone(),
-        gpu: figures(&group.sums.gpu, gpu),
-        call: figures(&group.sums.calls, call),
-        cpu: group.sums.board_cpu_ns,
-        to: group.sums.bytes_to_board,
-        from: group.sums.bytes_from_board,
-    });
-    let rows = shown.collect();
+    let shown = groups.iter().zip(both);
+    let rows = shown.map(|(group, shares)| Shown::of(group, shares));
+    let rows = rows.collect();
+    let all = Group {
+        api: String::new(),
+        name: "all".into(),
+        sums: summary.all().clone(),
+    };
+    let whole = |times: &Times| if times.total_ns() == 0 { 0 } else { WHOLE };
+    let shares = (whole(&all.sums.gpu), whole(&all.sums.calls));
+    let all = Shown::of(&all, shares);
     let by = match summary.by() {
         By::Entry => "entry point",
         By::Thread => "thread",
         By::Process => "process",
         By::Queue => "queue",
     };
-    Table { by, rows }
+    Table { by, all, rows }
 }
 
 fn line<R: Read>(line: TimeLine, names: &Reader<R>) -> Line {

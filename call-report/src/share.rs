@@ -1,7 +1,7 @@
 //! Shares of a whole that add up to it.
 
 /// Tenths of a percent of a whole.
-const WHOLE: u64 = 1000;
+pub const WHOLE: u64 = 1000;
 
 /// Each part's share of their sum in tenths of a percent: the nearest to it that add up to
 /// 100.0 % (the largest remainders are rounded up). None of nothing.

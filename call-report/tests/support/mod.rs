@@ -11,23 +11,29 @@ use gil_wire::envelope::Class;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// A log's bytes.
-pub fn log(rows: &[Row]) -> Vec<u8> {
+/// What a log of so many rows begins and ends with.
+pub fn ends(rows: u64) -> (Vec<u8>, Vec<u8>) {
     let begun = Record::Begun(Begun {
         gil: "1.2.3".into(),
         simulator: "test".into(),
     });
-    let mut bytes = [&FILE.header()[..], &plain(&begun).unwrap()].concat();
+    let finished = Record::Finished(Finished {
+        rows,
+        started_ns: 1,
+        program_ns: 5_000,
+    });
+    let first = [&FILE.header()[..], &plain(&begun).unwrap()].concat();
+    (first, plain(&finished).unwrap())
+}
+
+/// A log's bytes.
+pub fn log(rows: &[Row]) -> Vec<u8> {
+    let (mut bytes, last) = ends(rows.len() as u64);
     let mut encoder = Encoder::default();
     for block in rows.chunks(64) {
         bytes.extend(encoder.block(block).unwrap());
     }
-    let finished = Record::Finished(Finished {
-        rows: rows.len() as u64,
-        started_ns: 1,
-        program_ns: 5_000,
-    });
-    bytes.extend(plain(&finished).unwrap());
+    bytes.extend(last);
     bytes
 }
 
