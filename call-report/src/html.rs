@@ -2,7 +2,7 @@
 //! a time line that zooms. Its size does not grow with the run: of each track it has the
 //! time at work in each of up to [`SLOTS`] slots, and its longest slices one by one.
 
-use crate::log::Sink;
+use crate::log::{Sink, SliceName};
 use crate::share::{WHOLE, shares};
 use crate::summary::{By, Group, Summary, process_name};
 use crate::times::Times;
@@ -39,7 +39,7 @@ struct Lane {
     name: String,
     busy_ns: Vec<u64>,
     /// The shortest of the longest is at the top.
-    longest: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    longest: BinaryHeap<Reverse<(u64, u64, SliceName)>>,
     slices: u64,
 }
 
@@ -64,12 +64,12 @@ impl Default for TimeLine {
 }
 
 impl TimeLine {
-    fn add(&mut self, track: Track, name: impl FnOnce() -> String, slice: (u64, u64, u32)) {
+    fn add(&mut self, track: Track, name: impl FnOnce() -> String, slice: (u64, u64, SliceName)) {
         if !self.lanes.contains_key(&track) && self.lanes.len() >= TRACKS_MAX {
             self.left_out += 1;
             return;
         }
-        let (from_ns, to_ns, op) = slice;
+        let (from_ns, to_ns, name_of) = slice;
         let begin_ns = *self.begin_ns.get_or_insert(from_ns);
         let since = |at_ns: u64| at_ns.saturating_sub(begin_ns);
         while since(to_ns) / self.slot_ns >= SLOTS {
@@ -87,7 +87,7 @@ impl TimeLine {
             since(to_ns),
         );
         lane.longest
-            .push(Reverse((to_ns.saturating_sub(from_ns), from_ns, op)));
+            .push(Reverse((to_ns.saturating_sub(from_ns), from_ns, name_of)));
         if lane.longest.len() > SLICES_MAX {
             lane.longest.pop();
         }
@@ -125,14 +125,18 @@ impl<R: Read> Sink<R> for TimeLine {
         let (process, thread) = (row.process, row.thread);
         let of =
             |what: &str, number: u64| format!("process {}, {what} {number}", process_name(process));
-        let call = (row.called_ns, row.returned_ns, row.op.0);
+        let call = (row.called_ns, row.returned_ns, SliceName::of_call(row));
         let name = || of("thread", thread.into());
         self.add(Track::Thread(process, thread), name, call);
         let operation = row.operation;
         let Some(interval) = operation.and_then(|it| it.interval) else {
             return Ok(());
         };
-        let slice = (interval.start_ns, interval.end_ns, row.op.0);
+        let slice = (
+            interval.start_ns,
+            interval.end_ns,
+            SliceName::of_operation(row),
+        );
         if let Some(queue) = row.queue {
             self.add(Track::Queue(process, queue), || of("queue", queue), slice);
         }
@@ -237,22 +241,24 @@ fn table<R: Read>(summary: &Summary, names: &Reader<R>) -> Table {
         By::Thread => "thread",
         By::Process => "process",
         By::Queue => "queue",
+        By::Kernel => "kernel or draw",
+        By::Line => "source line",
     };
     Table { by, all, rows }
 }
 
 fn line<R: Read>(line: TimeLine, names: &Reader<R>) -> Line {
-    let mut known: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut known: BTreeMap<SliceName, usize> = BTreeMap::new();
     let mut all = Vec::new();
-    let mut number = |op: u32| {
-        *known.entry(op).or_insert_with(|| {
-            all.push(names.name(op).1.to_owned());
+    let mut number = |own: SliceName| {
+        *known.entry(own).or_insert_with(|| {
+            all.push(own.text(names).to_owned());
             all.len() - 1
         })
     };
     let mut drawn = |lane: Lane| {
         let longest = lane.longest.into_iter().map(|Reverse(slice)| slice);
-        let slices = longest.map(|(took, from, op)| (from, took, number(op)));
+        let slices = longest.map(|(took, from, own)| (from, took, number(own)));
         let mut slices: Vec<_> = slices.collect();
         slices.sort_unstable();
         Drawn {

@@ -1,7 +1,8 @@
 //! A log of calls, read row by row.
 
-use gil_files::calls::{CallsError, FILE, Reader, Row};
-use std::io::{self, Read};
+use gil_files::calls::{CallsError, END_LEN, FILE, Files, Reader, Record, Row, is_whole, plain};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Why a log of calls is not reported.
@@ -53,6 +54,55 @@ pub fn is_log(first: &[u8]) -> bool {
 
 /// Bytes that [`is_log`] needs.
 pub const FIRST_LEN: usize = FILE.magic.len();
+
+/// Adds to a whole log where files of its guest are on this machine: their paths in the
+/// guest, and here. Anything else is left as it is.
+///
+/// # Errors
+/// The file's.
+pub fn add_files(log: &Path, files: Vec<(String, String)>) -> io::Result<()> {
+    if !fs::metadata(log)?.is_file() {
+        return Ok(());
+    }
+    let mut file = File::options().read(true).append(true).open(log)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(END_LEN as u64)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    if !is_whole(&end) {
+        return Ok(());
+    }
+    let record = plain(&Record::Files(Files { files })).map_err(io::Error::other)?;
+    file.write_all(&record)
+}
+
+/// What a slice of a time line is called: by what its operation runs, if that has a label,
+/// or by its entry point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SliceName {
+    op: u32,
+    label: u32,
+}
+
+impl SliceName {
+    /// A call's.
+    pub(crate) fn of_call(row: &Row) -> Self {
+        let (op, label) = (row.op.0, 0);
+        Self { op, label }
+    }
+
+    /// Its operation's.
+    pub(crate) fn of_operation(row: &Row) -> Self {
+        let (op, label) = (row.op.0, row.label);
+        Self { op, label }
+    }
+
+    /// For people.
+    pub(crate) fn text<R: Read>(self, names: &Reader<R>) -> &str {
+        let label = names.label(self.label);
+        label.unwrap_or_else(|| names.name(self.op).1)
+    }
+}
 
 /// A log.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 mod lanes;
 mod messages;
 
-use crate::log::Sink;
+use crate::log::{Sink, SliceName};
 use crate::summary::process_name;
 use foldhash::{HashMap, HashMapExt};
 use gil_files::calls::{Reader, Row};
@@ -54,7 +54,7 @@ struct Slice {
     track: Track,
     begin_ns: u64,
     end_ns: u64,
-    op: u32,
+    name: SliceName,
     about: [u64; 3],
 }
 
@@ -65,7 +65,7 @@ pub struct Trace<W: Write> {
     count: u64,
     tracks: HashMap<Track, Lanes>,
     processes: HashMap<u32, u64>,
-    names: HashMap<u32, u64>,
+    names: HashMap<SliceName, u64>,
     engines: HashMap<Track, String>,
     last_uuid: u64,
     buffer: Vec<u8>,
@@ -132,7 +132,7 @@ impl<W: Write> Trace<W> {
     }
 
     fn add<R: Read>(&mut self, slice: Slice, names: &Reader<R>) -> io::Result<()> {
-        self.name(slice.op, names)?;
+        self.name(slice.name, names)?;
         self.count += 1;
         self.waiting.insert((slice.begin_ns, self.count), slice);
         if self.waiting.len() > WINDOW
@@ -143,16 +143,16 @@ impl<W: Write> Trace<W> {
         Ok(())
     }
 
-    /// Interns an entry point's name, the first time.
-    fn name<R: Read>(&mut self, op: u32, names: &Reader<R>) -> io::Result<()> {
-        if self.names.contains_key(&op) {
+    /// Interns a name, the first time.
+    fn name<R: Read>(&mut self, own: SliceName, names: &Reader<R>) -> io::Result<()> {
+        if self.names.contains_key(&own) {
             return Ok(());
         }
         let iid = self.names.len() as u64 + 1;
-        self.names.insert(op, iid);
+        self.names.insert(own, iid);
         let name = EventName {
             iid: Some(iid),
-            name: Some(names.name(op).1.into()),
+            name: Some(own.text(names).into()),
         };
         self.packet(TracePacket {
             interned_data: Some(InternedData {
@@ -193,7 +193,7 @@ impl<W: Write> Trace<W> {
         let event = TrackEvent {
             r#type: Some(kind),
             track_uuid: Some(uuid),
-            name_iid: about.and_then(|slice| self.names.get(&slice.op).copied()),
+            name_iid: about.and_then(|slice| self.names.get(&slice.name).copied()),
             debug_annotations: annotations,
         };
         self.packet(TracePacket {
@@ -299,23 +299,25 @@ impl<R: Read, W: Write> Sink<R> for Trace<W> {
         if !row.is_call() {
             return Ok(());
         }
-        let slice = |track, begin_ns, end_ns: u64| Slice {
+        let slice = |track, name, begin_ns, end_ns: u64| Slice {
             track,
             begin_ns,
             end_ns: end_ns.max(begin_ns),
-            op: row.op.0,
+            name,
             about: [row.seq, row.bytes_to_board, row.bytes_from_board],
         };
         let (process, thread) = (row.process, row.thread);
         let call = Track::Thread { process, thread };
-        self.add(slice(call, row.called_ns, row.returned_ns), names)?;
+        let name = SliceName::of_call(row);
+        self.add(slice(call, name, row.called_ns, row.returned_ns), names)?;
         let Some(operation) = row.operation else {
             return Ok(());
         };
         let Some(interval) = operation.interval else {
             return Ok(());
         };
-        let of = |track| slice(track, interval.start_ns, interval.end_ns);
+        let name = SliceName::of_operation(row);
+        let of = |track| slice(track, name, interval.start_ns, interval.end_ns);
         if let Some(queue) = row.queue {
             self.add(of(Track::Queue { process, queue }), names)?;
         }

@@ -9,7 +9,7 @@ use gil_wire::envelope::Class;
 use std::io::{self, Read, Write};
 
 /// The columns of all rows.
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 20] = [
     "process",
     "thread",
     "sequence",
@@ -28,6 +28,8 @@ const ROWS: [&str; 18] = [
     "bytes_to_board",
     "bytes_from_board",
     "calls",
+    "label",
+    "site",
 ];
 
 /// Writes each row.
@@ -83,8 +85,19 @@ impl<R: Read, W: Write> Sink<R> for Rows<W> {
             number(row.bytes_to_board),
             number(row.bytes_from_board),
             number(row.calls),
+            names.label(row.label).unwrap_or_default().into(),
+            site(row, names),
         ];
         self.csv.write_record(cells).map_err(io_error)
+    }
+}
+
+/// Where in a file the call is made, or at which address.
+fn site<R: Read>(row: &Row, names: &Reader<R>) -> String {
+    match (row.site, names.place(row.process, row.site)) {
+        (0, _) => String::new(),
+        (_, Some(place)) => format!("{}+{:#x}", place.path, place.offset),
+        (at, None) => format!("{at:#x}"),
     }
 }
 
@@ -113,6 +126,8 @@ pub fn summary<R: Read>(summary: &Summary, names: &Reader<R>, out: impl Write) -
         By::Thread => &["process", "thread"],
         By::Process => &["process"],
         By::Queue => &["process", "queue"],
+        By::Kernel => &["api", "kernel"],
+        By::Line => &["line"],
     };
     let numbers = ["gpu", "call"].into_iter().flat_map(|of| {
         let names = ["count", "total_ns", "share_permille"];
@@ -150,8 +165,8 @@ pub fn summary<R: Read>(summary: &Summary, names: &Reader<R>, out: impl Write) -
 
 fn key_cells(by: By, group: &Group) -> Vec<String> {
     match by {
-        By::Entry => vec![group.api.clone(), group.name.clone()],
-        By::Process => vec![group.name.clone()],
+        By::Entry | By::Kernel => vec![group.api.clone(), group.name.clone()],
+        By::Process | By::Line => vec![group.name.clone()],
         By::Thread | By::Queue => {
             let parts = group.name.split_once(", ");
             let (process, rest) = parts.unwrap_or((&group.name, ""));

@@ -51,6 +51,31 @@ impl Times {
         }
     }
 
+    /// Others, too.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        match (&mut self.all, &other.all) {
+            (All::Exact(all), All::Exact(more)) => {
+                all.extend(more);
+                if all.len() > EXACT_MAX {
+                    self.all = histogram(all);
+                }
+            }
+            (All::Exact(few), All::Histogram(_)) => {
+                let few = std::mem::take(few);
+                self.all = other.all.clone();
+                if let All::Histogram(all) = &mut self.all {
+                    few.iter().for_each(|&ns| record(all, ns));
+                }
+            }
+            (All::Histogram(all), All::Exact(few)) => few.iter().for_each(|&ns| record(all, ns)),
+            // It grows as it must.
+            (All::Histogram(all), All::Histogram(more)) => drop(all.add(&**more)),
+        }
+    }
+
     /// How many.
     pub fn count(&self) -> u64 {
         self.count
@@ -152,6 +177,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn merged_are_as_if_they_were_one(
+            one in proptest::collection::vec(0..1u64 << 40, 0..1500),
+            other in proptest::collection::vec(0..1u64 << 40, 0..1500),
+        ) {
+            let mut merged = of(&one);
+            merged.merge(&of(&other));
+            let all = of(&[one, other].concat());
+            prop_assert_eq!(merged.figures(0), all.figures(0));
+        }
+
         #[test]
         fn many_are_exact_to_a_percent(all in proptest::collection::vec(0..u64::MAX / 2, 1001..3000)) {
             let times = of(&all);

@@ -68,7 +68,14 @@ impl Report {
         log.pass(&mut sinks).unwrap();
         let out = File::create(folder.path().join("page.html")).unwrap();
         let out = BufWriter::new(out);
-        write(out, ("Calls of a test", "test, gil 1.2.3"), &sums, line, log.names()).unwrap();
+        write(
+            out,
+            ("Calls of a test", "test, gil 1.2.3"),
+            &sums,
+            line,
+            log.names(),
+        )
+        .unwrap();
         let mut csv = Vec::new();
         tabular::summary(&sums[0], log.names(), &mut csv).unwrap();
         let csv = records(&csv);
@@ -150,6 +157,7 @@ fn the_page_shows_the_csvs_figures_and_sorts_and_filters() {
     shows_the_csv(&mut browser, &report);
     sorts(&mut browser, &report);
     filters(&mut browser, &report);
+    chooses(&mut browser);
     assert_eq!(browser.errors, Vec::<String>::new());
 }
 
@@ -168,7 +176,13 @@ fn shows_the_csv(browser: &mut Browser, report: &Report) {
             assert_eq!(found[place], wanted[&format!("{group}_count")]);
             let share = number(&format!("{group}_share_permille"));
             assert_eq!(found[place + 2], format!("{}.{} %", share / 10, share % 10));
-            for (more, name) in [(1, "total"), (3, "mean"), (4, "p50"), (5, "p95"), (6, "max")] {
+            for (more, name) in [
+                (1, "total"),
+                (3, "mean"),
+                (4, "p50"),
+                (5, "p95"),
+                (6, "max"),
+            ] {
                 let ns = number(&format!("{group}_{name}_ns"));
                 assert_eq!(found[place + more], time(ns), "{group} {name}");
             }
@@ -194,7 +208,10 @@ fn sorts(browser: &mut Browser, report: &Report) {
     }
     browser.click(&button("name"), 1);
     let names = column(browser, NAME);
-    assert!(names.is_sorted_by_key(|name| name.to_lowercase()), "{names:?}");
+    assert!(
+        names.is_sorted_by_key(|name| name.to_lowercase()),
+        "{names:?}"
+    );
 }
 
 fn filters(browser: &mut Browser, report: &Report) {
@@ -205,15 +222,38 @@ fn filters(browser: &mut Browser, report: &Report) {
     assert!(!wanted.is_empty() && wanted.len() < report.csv.len());
     let rows = cells(browser);
     assert_eq!(rows.len() - 1, wanted.len());
-    let sum = |name: &str| wanted.iter().map(|row| row[name].parse::<u64>().unwrap()).sum();
+    let sum = |name: &str| {
+        wanted
+            .iter()
+            .map(|row| row[name].parse::<u64>().unwrap())
+            .sum()
+    };
     assert_eq!(rows[0][GPU_TOTAL], time(sum("gpu_total_ns")));
     assert_eq!(rows[0][CALL_COUNT], sum("call_count").to_string());
     assert_eq!(rows[0][GPU_TOTAL + 3], "-", "no percentiles of a part");
     let is_shown = format!("{} of {}", wanted.len(), report.csv.len());
-    assert_eq!(browser.value("document.getElementById('count').textContent"), is_shown);
+    assert_eq!(
+        browser.value("document.getElementById('count').textContent"),
+        is_shown
+    );
     browser.value("document.getElementById('filter').value = ''");
     browser.type_text("no such call");
     assert_eq!(cells(browser).len(), 1);
+}
+
+/// Another table has other rows, of the same sum.
+fn chooses(browser: &mut Browser) {
+    let choose = "const by = document.getElementById('by'); const field = document.getElementById('filter'); \
+        field.value = ''; by.selectedIndex = 2; by.dispatchEvent(new Event('change')); by.value";
+    assert_eq!(browser.value(choose), "queue");
+    let rows = cells(browser);
+    let names: Vec<_> = rows.iter().map(|row| row[NAME].as_str()).collect();
+    assert_eq!(names.len(), 3);
+    assert!(
+        names.contains(&"812, 1") && names.contains(&"812, 2"),
+        "{names:?}"
+    );
+    assert_eq!(rows[0][CALL_COUNT], "20000");
 }
 
 /// What part of the line is in view, in nanoseconds.
@@ -238,7 +278,10 @@ fn the_time_line_zooms_and_moves() {
     let [was, is] = [whole, near].map(|(from, to)| to - from);
     assert!(is < was / 5.0 && is > was / 10.0, "{is} of {was}");
     let [was, is] = [whole, near].map(|(from, to)| (from + to) / 2.0);
-    assert!((is - was).abs() < was / 1000.0, "it stays where the pointer is");
+    assert!(
+        (is - was).abs() < was / 1000.0,
+        "it stays where the pointer is"
+    );
     browser.drag(middle, (middle.0 - 100.0, middle.1));
     let moved = view(&mut browser);
     assert!(moved.0 > near.0 && (moved.1 - moved.0 - (near.1 - near.0)).abs() < 1.0);

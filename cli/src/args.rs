@@ -198,6 +198,9 @@ pub struct RunArgs {
     /// start and end, its bytes. `gil report FILE` makes tables, CSV and time lines of it.
     #[arg(long, value_name = "FILE")]
     pub calls: Option<PathBuf>,
+    /// Log from where in the program each call is made, for `gil report --by line`.
+    #[arg(long, requires = "calls")]
+    pub call_sites: bool,
     /// Draw by Debian's Mesa and this driver of a GPU, whose calls the board's own
     /// driver of that name executes: virtio_gpu, lima or panfrost. Usually programs draw
     /// by gil's libraries for EGL and OpenGL ES. With --screen or --display, virtio_gpu
@@ -397,7 +400,11 @@ impl RunArgs {
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
         let is_blind = self.gpu().is_some() && !self.display.is_wanted();
-        let usual = [self.tty.then_some("TERM"), is_blind.then_some(NO_DISPLAY)];
+        let usual = [
+            self.tty.then_some("TERM"),
+            is_blind.then_some(NO_DISPLAY),
+            self.call_sites.then_some(CALL_SITES),
+        ];
         let usual = usual.into_iter().flatten().map(environment::variable);
         let usual: Vec<_> = usual.flatten().collect();
         let all = usual.iter().chain(&self.env_files);
@@ -790,6 +797,9 @@ fn gpus() -> PossibleValuesParser {
 /// A program's environment beside a driver of the kernel: Mesa looks for a display first,
 /// without it.
 const NO_DISPLAY: &str = "EGL_PLATFORM=surfaceless";
+
+/// Asks the guest's libraries for call sites.
+const CALL_SITES: &str = "GIL_CALL_SITES=1";
 
 /// Where a guest with such a GPU, or none, has OpenCL's platforms from, and EGL.
 fn platforms(gpu: Option<&Gpu>, with_packages: bool) -> Platforms {

@@ -4,10 +4,12 @@ use crate::args::ReportArgs;
 use crate::output::{Output, OutputError};
 use crate::report::harmless;
 use gil_call_report::difference;
+use gil_call_report::flame::Flame;
 use gil_call_report::html::{self, TimeLine};
 use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log};
 use gil_call_report::perfetto::Trace;
 use gil_call_report::summary::{By, Summary};
+use gil_call_report::symbols::{SharedSymbols, Symbols};
 use gil_call_report::{table, tabular};
 use gil_report::ReportError;
 use std::fs::{self, File};
@@ -49,6 +51,9 @@ pub enum CallsReportError {
         /// The file.
         path: PathBuf,
     },
+    /// Call sites are wanted, and there are none.
+    #[error("{} has no call sites: record them with `gil run --calls FILE --call-sites`", .0.display())]
+    Unknown(PathBuf),
     /// A file for two things.
     #[error("{option} {} is in use already: name another file", path.display())]
     Twice {
@@ -126,6 +131,11 @@ type Reported = (String, Result<(), CallsReportError>);
 fn report(args: &ReportArgs, log: &mut Log<Looked>) -> Result<Reported, CallsReportError> {
     let mut forms = Forms::open(args)?;
     let extent = log.pass(&mut forms.sinks())?;
+    forms.keep_known();
+    if forms.summaries.is_empty() {
+        let path = args.file.clone();
+        return Err(CallsReportError::Unknown(path));
+    }
     let about = head(log, &extent);
     let tables = forms.tables(log, args.top);
     let finished = forms.finish((&args.file, &about), log);
@@ -143,14 +153,18 @@ struct Forms {
     rows: Option<tabular::Rows<Out>>,
     trace: Option<Trace<Out>>,
     page: Option<(Out, TimeLine)>,
+    flame: Option<Flame>,
+    graph: Option<Out>,
+    stacks: Option<Out>,
 }
 
 impl Forms {
     fn open(args: &ReportArgs) -> Result<Self, CallsReportError> {
         let by = match args.by {
             Some(by) => vec![by.into()],
-            None => vec![By::Entry, By::Thread, By::Queue],
+            None => vec![By::Entry, By::Kernel, By::Line, By::Thread, By::Queue],
         };
+        let symbols = SharedSymbols::new(Symbols::new(args.symbols.clone()));
         let open = |option, path: &Option<PathBuf>| {
             let path = path.as_deref();
             path.map(|path| create(option, path)).transpose()
@@ -162,12 +176,19 @@ impl Forms {
         let rows = open("--csv-calls", &args.csv_calls)?.map(tabular::Rows::new);
         let trace = open("--perfetto", &args.perfetto)?.map(Trace::new);
         let page = open("--html", &args.html)?;
+        let is_flame = args.flame.is_some() || args.stacks.is_some();
         Ok(Self {
-            summaries: by.into_iter().map(Summary::new).collect(),
+            summaries: by
+                .into_iter()
+                .map(|by| Summary::with_symbols(by, symbols.clone()))
+                .collect(),
             csv: open("--csv", &args.csv)?,
             rows: rows.transpose().map_err(unwritten)?,
             trace: trace.transpose().map_err(unwritten)?,
             page: page.map(|out| (out, TimeLine::default())),
+            flame: is_flame.then(|| Flame::new(args.flame_of.into(), symbols.clone())),
+            graph: open("--flame", &args.flame)?,
+            stacks: open("--stacks", &args.stacks)?,
         })
     }
 
@@ -185,7 +206,21 @@ impl Forms {
         if let Some((_, line)) = &mut self.page {
             sinks.push(line);
         }
+        if let Some(flame) = &mut self.flame {
+            sinks.push(flame);
+        }
         sinks
+    }
+
+    /// Leaves out what the log says nothing about.
+    fn keep_known(&mut self) {
+        let is_alone = self.summaries.len() == 1;
+        let is_shown = |it: &Summary| match it.by() {
+            By::Line => it.is_known(),
+            By::Kernel => is_alone || it.is_known(),
+            _ => true,
+        };
+        self.summaries.retain(is_shown);
     }
 
     fn tables(&self, log: &Log<Looked>, top: Option<usize>) -> String {
@@ -201,6 +236,12 @@ impl Forms {
         self.trace.map_or(Ok(()), Trace::finish)?;
         if let (Some(out), Some(summary)) = (self.csv, self.summaries.first()) {
             tabular::summary(summary, log.names(), out)?;
+        }
+        if let Some(flame) = &self.flame {
+            self.graph
+                .map_or(Ok(()), |out| flame.draw(log.names(), out))?;
+            self.stacks
+                .map_or(Ok(()), |out| flame.collapsed(log.names(), out))?;
         }
         let Some((out, line)) = self.page else {
             return Ok(());

@@ -5,6 +5,7 @@ mod args;
 mod bench_command;
 mod cache_command;
 mod calibrate_command;
+mod call_files;
 mod calls_report;
 mod devices;
 mod doctor;

@@ -1,6 +1,7 @@
 //! `gil run`: from a program's name to its exit code.
 
 use crate::args::RunArgs;
+use crate::call_files;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
 use crate::report;
@@ -15,6 +16,7 @@ use gil_board::confine::Support;
 use gil_board_client::agent::{self, AgentError};
 use gil_board_client::boards::BoardsError;
 use gil_board_client::profile::MachineError;
+use gil_call_report::log;
 use gil_guest_image::guest::{self, GuestError};
 use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};
@@ -155,6 +157,10 @@ fn prepare_and_simulate(
     let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
+    if let Some(calls) = args.calls.as_deref().filter(|_| args.call_sites) {
+        // Without them the report has fewer names.
+        let _ = log::add_files(calls, call_files::of(&guest));
+    }
     keep(args, &*simulator, at, &ended)?;
     ended.outdir = simulator.outdir().map(Into::into);
     Ok(ended)

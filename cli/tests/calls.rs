@@ -126,9 +126,17 @@ fn tables_are_by_entry_point_thread_and_queue_or_as_told() {
 fn all_forms_come_of_one_reading_also_of_a_pipe() {
     let report = Report::new();
     let bytes = log(90);
-    let names = ["table.csv", "calls.csv", "out.pftrace", "out.html"];
+    let names = [
+        "table.csv",
+        "calls.csv",
+        "out.pftrace",
+        "out.html",
+        "out.svg",
+        "stacks",
+    ];
     let paths = names.map(|name| report.at(name));
-    let [table, calls, trace, page] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let [table, calls, trace, page, flame, stacks] =
+        paths.each_ref().map(|path| path.to_str().unwrap());
     let args = [
         "/dev/stdin",
         "--csv",
@@ -139,6 +147,10 @@ fn all_forms_come_of_one_reading_also_of_a_pipe() {
         trace,
         "--html",
         page,
+        "--flame",
+        flame,
+        "--stacks",
+        stacks,
     ];
     let mut child = report.command(&args);
     let mut child = child
@@ -157,13 +169,20 @@ fn all_forms_come_of_one_reading_also_of_a_pipe() {
     let html = fs::read_to_string(page).unwrap();
     assert!(html.contains("clGetPlatformIDs") && html.contains("</html>"));
     assert!(fs::metadata(trace).unwrap().len() > 90 * 20);
+    let graph = fs::read_to_string(flame).unwrap();
+    assert!(graph.contains("<svg") && graph.contains("thread 42"));
+    let stack = "process 40;thread 41;OpenCL;clGetPlatformIDs 7500";
+    let stacks = fs::read_to_string(stacks).unwrap();
+    assert!(stacks.lines().any(|line| line == stack), "{stacks}");
     let log = report.file("log", &bytes);
+    let of_calls = report.prints(&[&log, "--stacks", "-", "--flame-of", "calls"]);
+    assert!(of_calls.contains("clGetPlatformIDs 150\n"), "{of_calls}");
     let csv = report.prints(&[&log, "--csv-calls", "-"]);
     assert_eq!(csv, fs::read_to_string(calls).unwrap());
     let one = csv.lines().nth(1).unwrap();
     assert_eq!(
         one,
-        "40,41,0,OpenCL,clGetPlatformIDs,enqueue,5,1,compute,0,10,0,500,0,0,0,0,1"
+        "40,41,0,OpenCL,clGetPlatformIDs,enqueue,5,1,compute,0,10,0,500,0,0,0,0,1,,"
     );
 }
 
@@ -235,6 +254,8 @@ fn files_that_are_no_logs_are_refused_in_a_sentence() {
     report.refuses(&[report.folder.path().to_str().unwrap()], &["directory"]);
     report.refuses(&[&empty, "--top", "3"], &["--top", "logs of calls"]);
     report.refuses(&[&good, "--plot", "x.svg"], &["--plot", "log of calls"]);
+    report.refuses(&[&good, "--by", "line"], &["no call sites", "--call-sites"]);
+    report.refuses(&[&empty, "--flame", "x"], &["--flame", "logs of calls"]);
     report.refuses(&[&good, "--csv", &good], &["in use already"]);
     report.refuses(
         &[&good, "--csv", "-", "--perfetto", "-"],

@@ -2,7 +2,10 @@
 //! a thread of its own encodes and writes them, so that a doorbell waits for no disk. What
 //! is in memory is bounded; a run that dies loses the rows of its last [`PATIENCE`] at most.
 
-use gil_files::calls::{Begun, Encoder, FILE, Finished, ROWS_MAX, Record, Row, plain};
+use foldhash::HashMap;
+use gil_files::calls::{
+    Begun, Encoder, FILE, Finished, LABELS_MAX, Labels, Mapped, ROWS_MAX, Record, Row, plain,
+};
 use gil_files::container::FileError;
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,6 +18,8 @@ use std::time::Duration;
 const BLOCK_ROWS: usize = 8192;
 /// Most rows that wait to be written: some 50 MiB.
 const WAITING_MAX: usize = 1 << 18;
+/// Most lists of mapped files that wait to be written.
+const NAMED_MAX: usize = 1 << 12;
 /// Longest time that a row waits to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Longest time that a doorbell waits for a disk that takes rows more slowly than they
@@ -28,6 +33,8 @@ const _: () = assert!(BLOCK_ROWS <= ROWS_MAX);
 pub struct CallLog {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
+    /// Numbers of labels.
+    labels: HashMap<String, u32>,
 }
 
 #[derive(Debug)]
@@ -39,6 +46,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
+    /// What rows name, which is written before them.
+    named: Vec<Record>,
     rows: Vec<Row>,
     end: End,
     failed: Option<CallLogError>,
@@ -118,6 +127,7 @@ impl CallLog {
         Ok(Self {
             shared,
             writer: Some(writer.map_err(CallLogError::Thread)?),
+            labels: HashMap::default(),
         })
     }
 
@@ -144,6 +154,34 @@ impl CallLog {
             self.shared.changed.notify_all();
         }
         Ok(())
+    }
+
+    /// A label's number, for rows that are added later; 0 if there are too many.
+    pub fn label(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.labels.get(text) {
+            return *number;
+        }
+        if self.labels.len() >= LABELS_MAX {
+            return 0;
+        }
+        let number = self.labels.len() as u32 + 1;
+        self.labels.insert(text.into(), number);
+        let labels = vec![(number, text.into())];
+        let named = &mut self.shared.lock().named;
+        match named.last_mut() {
+            Some(Record::Labels(last)) => last.labels.extend(labels),
+            _ => named.push(Record::Labels(Labels { labels })),
+        }
+        number
+    }
+
+    /// Adds what a process mapped to execute. Left out if the disk is slow, and a process
+    /// says this all the time.
+    pub fn mapped(&mut self, mapped: Mapped) {
+        let named = &mut self.shared.lock().named;
+        if named.len() < NAMED_MAX {
+            named.push(Record::Mapped(mapped));
+        }
     }
 
     /// Ends the log. Returns once the file has all of it.
@@ -207,9 +245,13 @@ impl Writer {
 
     fn write_all(&mut self) -> Result<(), CallLogError> {
         let mut rows = Vec::with_capacity(BLOCK_ROWS);
+        let mut named = Vec::new();
         loop {
             rows.clear();
-            let end = self.next(&mut rows);
+            let end = self.next(&mut named, &mut rows);
+            for record in named.drain(..) {
+                self.write(&plain(&record)?)?;
+            }
             for block in rows.chunks(BLOCK_ROWS) {
                 let bytes = self.encoder.block(block)?;
                 self.write(&bytes)?;
@@ -228,12 +270,13 @@ impl Writer {
     }
 
     /// Takes the rows that wait, once there is a block of them or time is up.
-    fn next(&self, rows: &mut Vec<Row>) -> End {
+    fn next(&self, named: &mut Vec<Record>, rows: &mut Vec<Row>) -> End {
         let waits = |it: &mut Waiting| it.rows.len() < BLOCK_ROWS && matches!(it.end, End::Open);
         let changed = &self.shared.changed;
         let waited = changed.wait_timeout_while(self.shared.lock(), PATIENCE, waits);
         let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut waiting.rows, rows);
+        std::mem::swap(&mut waiting.named, named);
         let end = waiting.end;
         drop(waiting);
         changed.notify_all();
@@ -293,6 +336,22 @@ mod tests {
         log.push(row(2)).unwrap();
         drop(log);
         assert_eq!(read(&path), (vec![1, 2], false));
+    }
+
+    #[test]
+    fn what_rows_name_is_in_front_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        let mut log = CallLog::create(&path, "test").unwrap();
+        let labels = ["square", "sum", "square"].map(|text| log.label(text));
+        assert_eq!(labels, [1, 2, 1]);
+        let label = 2;
+        log.push(Row { label, ..row(1) }).unwrap();
+        log.finish(Finished::default()).unwrap();
+        let mut reader = Reader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.rows().unwrap().unwrap()[0].label, label);
+        assert_eq!(reader.label(label), Some("sum"));
+        assert_eq!(reader.label(3), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use gil_report::Failure;
 use gil_wire::Op;
 use gil_wire::control::{
     self, Called, Channel, Console, EXCHANGE, Exchange, Exchanged, Exited, Failed, Late,
-    MESSAGE_MAX, Started,
+    MESSAGE_MAX, Module, Modules, Started,
 };
 use gil_wire::envelope::{Answer, Envelope};
 use gil_wire::message::Direction;
@@ -76,6 +76,15 @@ pub fn execute(
         op => return Err(ControlError::Unknown(op)),
     }
     Ok(())
+}
+
+/// What a process says that it mapped.
+///
+/// # Errors
+/// [`ControlError::Arguments`].
+pub fn modules(envelope: &Envelope<'_>) -> Result<Vec<Module>, ControlError> {
+    let Modules { modules } = arguments(envelope)?;
+    Ok(modules)
 }
 
 /// Passes a message on by `pass_on`, which puts the answer into its last argument;

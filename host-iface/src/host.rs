@@ -19,7 +19,7 @@ use crate::stats::{Counters, Stats};
 use crate::submission::Submission;
 use crate::target::Target;
 use foldhash::{HashMap, HashMapExt};
-use gil_files::calls::Finished;
+use gil_files::calls::{Finished, Mapped};
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
@@ -29,7 +29,7 @@ use gil_uapi::{
     GuestAddress, Mailbox, STATUS_UNSEEN, Status, VirtualAddress, WaitKind, flag, kind,
 };
 use gil_wire::Op;
-use gil_wire::control::{EXCHANGE, Exited};
+use gil_wire::control::{EXCHANGE, Exited, MODULES};
 use gil_wire::envelope::Envelope;
 use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
@@ -635,6 +635,7 @@ impl State {
             }
             let done = match envelope.op {
                 EXCHANGE => self.exchange(memory, number, submission, &envelopes),
+                MODULES => self.mapped(number, envelope),
                 _ => self.execute(envelope, submission.now_ns()),
             };
             match done {
@@ -652,6 +653,16 @@ impl State {
     /// A control call without an answer.
     fn execute(&mut self, envelope: &Envelope<'_>, now_ns: u64) -> Result<Vec<u8>, ControlError> {
         control::execute(envelope, now_ns, &mut self.stats, &mut self.events)?;
+        Ok(Vec::new())
+    }
+
+    /// Logs what a process mapped.
+    fn mapped(&mut self, number: u64, envelope: &Envelope<'_>) -> Result<Vec<u8>, ControlError> {
+        let modules = control::modules(envelope)?;
+        let process = self.sessions.get(&number).map_or(0, Session::process);
+        if let Some(log) = &mut self.calls {
+            log.mapped(Mapped { process, modules });
+        }
         Ok(Vec::new())
     }
 

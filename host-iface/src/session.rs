@@ -7,6 +7,7 @@ mod delivery;
 mod exchange;
 mod failures;
 mod forward;
+mod labels;
 mod link;
 mod links;
 pub(crate) mod log;
@@ -189,6 +190,11 @@ impl Session {
     pub fn holding(mut self, memory: GuestLength) -> Self {
         self.mirrors.hold(memory);
         self
+    }
+
+    /// The guest process that it belongs to.
+    pub fn process(&self) -> u32 {
+        self.links.first().process()
     }
 
     /// A submission to the host interface itself is executed now; `false` if

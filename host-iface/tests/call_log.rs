@@ -7,7 +7,10 @@ use gil_host::Config;
 use gil_host::config::Time;
 use gil_report::Report;
 use gil_uapi::Status;
+use gil_wire::call::{Handle, InData};
+use gil_wire::control::{MODULES, Module, Modules};
 use gil_wire::envelope::{Class, Envelope};
+use gil_wire::generated::opencl as cl;
 use std::path::Path;
 use support::board::{Act, Call, FakeBoard, Later};
 use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue};
@@ -209,4 +212,92 @@ fn a_log_that_cannot_be_written_is_short_and_the_run_goes_on() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains(&name), "{warnings:?}");
     assert!(warnings[0].contains("short"), "{warnings:?}");
+}
+
+fn bytes(args: &impl serde::Serialize) -> Vec<u8> {
+    postcard::to_stdvec(args).unwrap()
+}
+
+/// A kernel is made, copied, launched, given up, and launched again; both by an address in
+/// a file.
+fn launches(guest: &mut Guest) {
+    let modules = vec![Module {
+        from: 0x1000,
+        to: 0x2000,
+        offset: 0x400,
+        path: "/program".into(),
+    }];
+    let modules = bytes(&Modules { modules });
+    let mapped = Envelope {
+        op: MODULES,
+        args: &modules,
+        ..call(Class::Sync, 1)
+    };
+    assert_eq!(guest.submit(&[mapped], &[]).status, OK);
+    let made = bytes(&cl::ClCreateKernelArgs {
+        program: Handle(1),
+        kernel_name: InData::Inline(b"square\0"),
+        new: Handle(2),
+    });
+    let made = Envelope {
+        op: cl::CL_CREATE_KERNEL,
+        args: &made,
+        ..call(Class::Sync, 2)
+    };
+    assert_eq!(guest.submit(&[made], &[]).status, OK);
+    let like = bytes(&cl::ClCloneKernelArgs {
+        source_kernel: Handle(2),
+        new: Handle(3),
+    });
+    let like = Envelope {
+        op: cl::CL_CLONE_KERNEL,
+        args: &like,
+        ..call(Class::Sync, 3)
+    };
+    assert_eq!(guest.submit(&[like], &[]).status, OK);
+    let launch = bytes(&cl::ClEnqueueNDRangeKernelArgs {
+        kernel: Handle(3),
+        ..Default::default()
+    });
+    let launch = |event, site| Envelope {
+        op: cl::CL_ENQUEUE_ND_RANGE_KERNEL,
+        args: &launch,
+        site,
+        ..enqueue(event, 4)
+    };
+    let both = [launch(1, 0x1010), launch(2, 0x1010)];
+    assert_eq!(guest.submit(&both, &[]).status, OK);
+    let ended = bytes(&cl::ClReleaseKernelArgs { kernel: Handle(3) });
+    let ended = Envelope {
+        op: cl::CL_RELEASE_KERNEL,
+        args: &ended,
+        ..call(Class::Post, 5)
+    };
+    assert_eq!(guest.submit(&[ended, launch(3, 0)], &[]).status, OK);
+}
+
+#[test]
+fn rows_name_kernels_and_call_sites() {
+    let board = FakeBoard::new(act);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let config = Config {
+        calls: Some(file.path().into()),
+        time: Time::Strict,
+        ..config(Some(&board))
+    };
+    let mut guest = Guest::with(config, false);
+    launches(&mut guest);
+    guest.host.finish();
+    let mut reader = Reader::new(std::fs::File::open(file.path()).unwrap()).unwrap();
+    let rows = reader.rows().unwrap().unwrap();
+    let launches = rows.iter().filter(|row| row.operation.is_some());
+    let named = launches.map(|row| {
+        let place = reader.place(row.process, row.site);
+        (
+            reader.label(row.label),
+            place.map(|it| (it.path, it.offset)),
+        )
+    });
+    let there = (Some("square"), Some(("/program", 0x410)));
+    assert_eq!(named.collect::<Vec<_>>(), [there, there, (None, None)]);
 }

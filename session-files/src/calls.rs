@@ -7,26 +7,32 @@
 //! | 1 | [`Begun`] | none |
 //! | 2 | [`Block`] | its columns, one after the other |
 //! | 3 | [`Finished`] | none |
+//! | 4 | [`Labels`] | none |
+//! | 5 | [`Mapped`] | none |
+//! | 6 | [`Files`] | none |
 //!
 //! A column has a number, a value a row, and is encoded by itself: the differences of
 //! each value to that of the row before (wrapping around; the first to 0), as postcard
 //! encodes a list of `i64`. A reader skips columns that it does not know. Rows are in the
 //! order in which all of them became known: that of an operation once its end is.
 //!
-//! Blocks are written as the run goes on. Without the last record, the run died before
-//! its end, or the file is short.
+//! Blocks are written as the run goes on, behind the labels and mapped files that their
+//! rows name. Without [`Finished`], the run died before its end, or the file is short. Only
+//! [`Files`] comes behind it.
 
 use crate::container::{self, Compression, FileError, FileType, Pieces, head_as};
 use gil_wire::Op;
 use gil_wire::api::{Api, api};
+pub use gil_wire::control::Module;
 use gil_wire::envelope::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 mod columns;
+mod mapped;
 mod read;
 
-pub use read::{CallsError, Reader};
+pub use read::{CallsError, Place, Reader};
 
 /// The type of file.
 pub const FILE: FileType = FileType {
@@ -36,6 +42,8 @@ pub const FILE: FileType = FileType {
     advice: "make it again with `gil run --calls`, or read it with the release that made it",
 };
 
+/// Most labels of a log; a writer gives no more.
+pub const LABELS_MAX: usize = 1 << 16;
 /// Most rows of a block.
 pub const ROWS_MAX: usize = 1 << 16;
 /// Most bytes of a block's columns, compressed or not: more than [`ROWS_MAX`] rows have.
@@ -86,6 +94,11 @@ pub struct Row {
     pub bytes_from_board: u64,
     /// The number of calls; of a call 1.
     pub calls: u64,
+    /// The number of the label of what its operation runs, such as a kernel's name; 0 is
+    /// none.
+    pub label: u32,
+    /// The address to which the call returns in its process; 0 is not known.
+    pub site: u64,
 }
 
 impl Row {
@@ -106,6 +119,8 @@ impl Row {
             bytes_to_board: 0,
             bytes_from_board: 0,
             calls: 1,
+            label: 0,
+            site: 0,
         }
     }
 
@@ -210,6 +225,29 @@ pub struct Finished {
     pub program_ns: u64,
 }
 
+/// Labels that no record before had.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labels {
+    /// Each with its number, from 1 on.
+    pub labels: Vec<(u32, String)>,
+}
+
+/// Files that a process mapped to execute.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapped {
+    /// The guest process.
+    pub process: u32,
+    /// What it mapped.
+    pub modules: Vec<Module>,
+}
+
+/// Where files of the guest's are on the machine of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// Paths in the guest, and here.
+    pub files: Vec<(String, String)>,
+}
+
 /// A record of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -217,8 +255,14 @@ pub enum Record {
     Begun(Begun),
     /// Rows.
     Block(Block),
-    /// The last.
+    /// The last of the run.
     Finished(Finished),
+    /// Labels of the rows behind it.
+    Labels(Labels),
+    /// What a process mapped.
+    Mapped(Mapped),
+    /// Where files are.
+    Files(Files),
 }
 
 impl<'a> container::Record<'a> for Record {
@@ -227,6 +271,9 @@ impl<'a> container::Record<'a> for Record {
             Self::Begun(_) => 1,
             Self::Block(_) => 2,
             Self::Finished(_) => 3,
+            Self::Labels(_) => 4,
+            Self::Mapped(_) => 5,
+            Self::Files(_) => 6,
         }
     }
 
@@ -235,6 +282,9 @@ impl<'a> container::Record<'a> for Record {
             Self::Begun(begun) => postcard::to_stdvec(begun),
             Self::Block(block) => postcard::to_stdvec(block),
             Self::Finished(finished) => postcard::to_stdvec(finished),
+            Self::Labels(labels) => postcard::to_stdvec(labels),
+            Self::Mapped(mapped) => postcard::to_stdvec(mapped),
+            Self::Files(files) => postcard::to_stdvec(files),
         }
     }
 
@@ -243,14 +293,17 @@ impl<'a> container::Record<'a> for Record {
             1 => head_as(head, Self::Begun),
             2 => head_as(head, Self::Block),
             3 => head_as(head, Self::Finished),
+            4 => head_as(head, Self::Labels),
+            5 => head_as(head, Self::Mapped),
+            6 => head_as(head, Self::Files),
             _ => None,
         }
     }
 
     fn announced(&self) -> Option<u64> {
         match self {
-            Self::Begun(_) | Self::Finished(_) => Some(0),
             Self::Block(block) => Some(block.columns.iter().map(|it| u64::from(it.bytes)).sum()),
+            _ => Some(0),
         }
     }
 }
@@ -325,6 +378,21 @@ fn engine_name(api: Option<&Api>, engine: u8) -> String {
 /// Those of [`container::pieces`].
 pub fn plain(record: &Record) -> Result<Vec<u8>, FileError> {
     container::pieces(record, &[], Compression::None).map(|pieces: Pieces<'_>| pieces.concat())
+}
+
+/// At least so many bytes are [`is_whole`]'s, if the log has them.
+pub const END_LEN: usize = 128;
+
+/// Whether the last bytes of a log are those of one that is whole.
+pub fn is_whole(end: &[u8]) -> bool {
+    let is_last = |at: usize| {
+        let mut rest = &end[at..];
+        let read = container::read(&mut rest, &mut std::io::sink());
+        let stored = read.ok().flatten().filter(|_| rest.is_empty());
+        let record = stored.and_then(|stored| stored.record().ok().flatten());
+        matches!(record, Some(Record::Finished(_)))
+    };
+    (0..end.len()).any(is_last)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::description::Hash;
 use crate::driver;
 use crate::generated::APIS;
 use crate::state::Effect;
+use crate::subject::Subject;
 
 pub use crate::description::{Api, Described, Kind};
 
@@ -97,6 +98,11 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
 /// say so.
 pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
     (api(op.api())?.queue)(op, args)
+}
+
+/// What a call says of names, by its arguments; `None` if nothing.
+pub fn subject(op: Op, args: &[u8]) -> Option<Subject<'_>> {
+    (api(op.api())?.subject)(op, args)
 }
 
 /// The bytes of a hash up to the first that differs from the other's, six at

@@ -20,6 +20,9 @@ pub const LATE: Op = Op::new(0, 6);
 /// the in region to whoever serves a channel on the host, and the answer to the
 /// out region.
 pub const EXCHANGE: Op = Op::new(0, 7);
+/// `args`: [`Modules`]. Files that a process has mapped to execute; sent once for each, if
+/// the run asks for call sites.
+pub const MODULES: Op = Op::new(0, 8);
 
 /// Most bytes of a message on a channel, either way: 1 MiB, and what goes with it.
 pub const MESSAGE_MAX: usize = (1 << 20) + (64 << 10);
@@ -38,6 +41,7 @@ pub fn name(op: Op) -> Option<&'static str> {
         CALLED => "gil_called",
         LATE => "gil_late",
         EXCHANGE => "gil_exchange",
+        MODULES => "gil_modules",
         _ => return None,
     })
 }
@@ -141,6 +145,29 @@ pub struct Late {
     pub callbacks: u64,
 }
 
+/// Asks for call sites, in the environment of the guest's programs.
+pub const CALL_SITES: &str = "GIL_CALL_SITES";
+
+/// Files that a process has mapped to execute.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modules {
+    /// Each of them.
+    pub modules: Vec<Module>,
+}
+
+/// A part of a file that a process has mapped to execute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// Where it begins in the process's memory.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+    /// The first byte's offset in the file.
+    pub offset: u64,
+    /// The file; its first bytes are left out of a long name.
+    pub path: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,8 +183,9 @@ mod tests {
             "gil_called",
             "gil_late",
             "gil_exchange",
+            "gil_modules",
         ];
-        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(named), wanted.map(Some));
-        assert_eq!([0, 8].map(named), [None, None]);
+        assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(named), wanted.map(Some));
+        assert_eq!([0, 9].map(named), [None, None]);
     }
 }

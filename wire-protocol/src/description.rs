@@ -4,6 +4,7 @@
 use crate::Op;
 use crate::call::CallInfo;
 use crate::state::Effect;
+use crate::subject::Subject;
 use serde::{Deserialize, Serialize};
 
 /// SHA-256 of a description, without its comments and layout.
@@ -41,6 +42,8 @@ pub struct Api {
     /// The queue on which a call puts its operation, by its arguments; `None` if they do
     /// not say so.
     pub queue: fn(Op, &[u8]) -> Option<u64>,
+    /// What a call says of names, by its arguments; `None` if nothing.
+    pub subject: fn(Op, &[u8]) -> Option<Subject<'_>>,
 }
 
 /// The kinds of object an API has, such as a context and a queue.

@@ -19,6 +19,7 @@
 
 use crate::Op;
 use crate::state::Effect;
+use crate::subject::Subject;
 
 /// The module of a board that serves all of them.
 pub const BACK_END: &str = "drivers";
@@ -54,6 +55,11 @@ pub fn effect(_op: Op, _args: &[u8], _result: Option<&[u8]>) -> Option<Effect> {
 
 /// The queue of a call: jobs go to processors, which are no queues of the program's.
 pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
+    None
+}
+
+/// What a call says of names: nothing.
+pub fn subject(_op: Op, _args: &[u8]) -> Option<Subject<'_>> {
     None
 }
 

@@ -121,6 +121,9 @@ pub struct Envelope<'a> {
     /// direction are counted apart, and one of either has the same copy. Without regions,
     /// the copy goes.
     pub mirror: Option<u64>,
+    /// The address to which the program's call returns, if the run asks for it; 0 is not
+    /// known. It travels as a [note](bytes::note) in front of the envelope.
+    pub site: u64,
     /// The generated argument type, encoded. Opaque here. A library that encodes
     /// its arguments where they travel leaves this empty.
     pub args: &'a [u8],
@@ -145,6 +148,7 @@ impl Envelope<'_> {
             regions: 0,
             rows: Cow::Borrowed(&[]),
             mirror: None,
+            site: 0,
             args: &[],
         }
     }
@@ -277,11 +281,15 @@ pub enum EnvelopeError {
     Empty,
 }
 
-/// Appends one envelope with its arguments, behind its length.
+/// Appends one envelope with its arguments, behind its length, and in front of it the note
+/// of its call site, if that is known.
 ///
 /// # Panics
 /// If it has more regions, waits or rows than [`bytes`] can say.
 pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
+    if envelope.site != 0 {
+        out.extend(bytes::note(envelope.site));
+    }
     let start = out.len();
     out.resize(start + envelope.head_max(), 0);
     let len = envelope
@@ -298,7 +306,7 @@ pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
 /// [`EnvelopeError`] with the offset of what is wrong.
 pub fn parse(request: &[u8]) -> Result<Vec<Envelope<'_>>, EnvelopeError> {
     let mut all = Vec::new();
-    let mut at = 0;
+    let (mut at, mut site) = (0, 0);
     while at < request.len() {
         let rest = &request[at..];
         let past_end = |len| EnvelopeError::Length {
@@ -307,9 +315,16 @@ pub fn parse(request: &[u8]) -> Result<Vec<Envelope<'_>>, EnvelopeError> {
             total: request.len(),
         };
         let (len, rest) = rest.split_first_chunk::<4>().ok_or(past_end(4))?;
+        if *len == bytes::NOTE_MARK {
+            let noted = rest.first_chunk().ok_or(past_end(bytes::NOTE))?;
+            site = u64::from_le_bytes(*noted);
+            at += bytes::NOTE;
+            continue;
+        }
         let len = u32::from_le_bytes(*len) as usize;
         let body = rest.get(..len).ok_or(past_end(len))?;
-        all.push(bytes::read(body).map_err(|error| EnvelopeError::Decode { at, error })?);
+        let envelope = bytes::read(body).map_err(|error| EnvelopeError::Decode { at, error })?;
+        all.push(Envelope { site, ..envelope });
         at += 4 + len;
     }
     if all.is_empty() {
@@ -348,6 +363,7 @@ mod tests {
             }]
             .into(),
             mirror: Some(8),
+            site: 0,
             args,
         }
     }
@@ -361,6 +377,26 @@ mod tests {
         assert_eq!(parse(&[]), Err(EnvelopeError::Empty));
         bytes.pop();
         assert!(matches!(parse(&bytes), Err(EnvelopeError::Length { .. })));
+    }
+
+    #[test]
+    fn a_note_is_of_all_envelopes_behind_it() {
+        let of = |site| Envelope {
+            site,
+            ..sample(b"one")
+        };
+        let all = [of(0), of(0x7f00_1234), of(0x7f00_1234), of(9)];
+        let mut bytes = Vec::new();
+        push(&all[0], &mut bytes);
+        push(&all[1], &mut bytes);
+        push(&sample(b"one"), &mut bytes);
+        push(&all[3], &mut bytes);
+        assert_eq!(parse(&bytes).unwrap(), all);
+        bytes.extend(bytes::note(7));
+        assert_eq!(parse(&bytes).unwrap(), all, "a note of nothing");
+        bytes.pop();
+        assert!(matches!(parse(&bytes), Err(EnvelopeError::Length { .. })));
+        assert_eq!(parse(&bytes::note(7)), Err(EnvelopeError::Empty));
     }
 
     /// As both ways of reading an answer have it.
@@ -445,6 +481,7 @@ mod tests {
                 regions: regions.into(),
                 rows: rows.into_iter().map(region_rows).collect(),
                 mirror,
+                site: 0,
                 args: b"arguments",
             }
         }

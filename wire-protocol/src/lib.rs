@@ -52,6 +52,7 @@ pub mod pieces;
 pub mod rows;
 pub mod state;
 pub mod status;
+pub mod subject;
 pub mod words;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in

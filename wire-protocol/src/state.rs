@@ -83,7 +83,15 @@ impl<T: Uses> Uses for Option<T> {
     }
 }
 
-impl InData<'_> {
+impl<'a> InData<'a> {
+    /// The bytes, if they are in the arguments.
+    pub fn inline(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Inline(bytes) => Some(bytes),
+            Self::Null | Self::Region(_) => None,
+        }
+    }
+
     /// The region where the bytes are, if they are in one.
     pub fn region(&self) -> Option<u32> {
         match self {

@@ -106,13 +106,17 @@ impl Browser {
     pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "returnByValue": true});
         let answer = self.command("Runtime.evaluate", &params);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
         answer["result"]["value"].clone()
     }
 
     /// The page's size in CSS pixels, and whether it is dark.
     pub fn look(&mut self, (width, height): (u32, u32), dark: bool) {
-        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", &size);
         let value = if dark { "dark" } else { "light" };
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
@@ -133,8 +137,16 @@ impl Browser {
     pub fn click(&mut self, element: &str, times: u32) {
         let at = self.middle(element);
         for count in 1..=times {
-            self.mouse("mousePressed", at, &json!({"button": "left", "clickCount": count}));
-            self.mouse("mouseReleased", at, &json!({"button": "left", "clickCount": count}));
+            self.mouse(
+                "mousePressed",
+                at,
+                &json!({"button": "left", "clickCount": count}),
+            );
+            self.mouse(
+                "mouseReleased",
+                at,
+                &json!({"button": "left", "clickCount": count}),
+            );
         }
     }
 
@@ -145,9 +157,17 @@ impl Browser {
 
     /// Moves the pointer from one place to another with the button held.
     pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
-        self.mouse("mousePressed", from, &json!({"button": "left", "clickCount": 1}));
+        self.mouse(
+            "mousePressed",
+            from,
+            &json!({"button": "left", "clickCount": 1}),
+        );
         self.mouse("mouseMoved", to, &json!({"button": "left", "buttons": 1}));
-        self.mouse("mouseReleased", to, &json!({"button": "left", "clickCount": 1}));
+        self.mouse(
+            "mouseReleased",
+            to,
+            &json!({"button": "left", "clickCount": 1}),
+        );
     }
 
     /// An event of the mouse's.
@@ -197,7 +217,12 @@ impl Drop for Browser {
 
 fn spawn(program: &str, profile: &Path) -> Option<Child> {
     let mut command = Command::new(program);
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+    ]);
     command.args(["--remote-debugging-port=0", "--no-first-run", "about:blank"]);
     command.arg(format!("--user-data-dir={}", profile.display()));
     command.stdout(Stdio::null()).stderr(Stdio::null());

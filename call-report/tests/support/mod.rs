@@ -4,7 +4,8 @@
 
 use gil_call_report::log::{Extent, Log, Sink};
 use gil_files::calls::{
-    Begun, Encoder, FILE, Finished, Interval, Kind, Operation, Record, Row, plain,
+    Begun, Encoder, FILE, Finished, Interval, Kind, Labels, Mapped, Module, Operation, Record, Row,
+    plain,
 };
 use gil_wire::Op;
 use gil_wire::envelope::Class;
@@ -33,6 +34,23 @@ pub fn log(rows: &[Row]) -> Vec<u8> {
     for block in rows.chunks(64) {
         bytes.extend(encoder.block(block).unwrap());
     }
+    bytes.extend(last);
+    bytes
+}
+
+/// A log of these rows, which name these labels and files of process 40.
+pub fn named_log(rows: &[Row], labels: &[&str], modules: Vec<Module>) -> Vec<u8> {
+    let (mut bytes, last) = ends(rows.len() as u64);
+    let labels = (1..).zip(labels).map(|(n, text)| (n, (*text).to_owned()));
+    let labels = labels.collect();
+    let process = 40;
+    for record in [
+        Record::Labels(Labels { labels }),
+        Record::Mapped(Mapped { process, modules }),
+    ] {
+        bytes.extend(plain(&record).unwrap());
+    }
+    bytes.extend(Encoder::default().block(rows).unwrap());
     bytes.extend(last);
     bytes
 }

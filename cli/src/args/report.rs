@@ -1,6 +1,7 @@
 //! The options of `gil report`.
 
 use clap::{Args, ValueEnum};
+use gil_call_report::flame::Of;
 use gil_call_report::summary;
 use std::path::PathBuf;
 
@@ -15,6 +16,30 @@ pub enum By {
     Process,
     /// The queue of a process; calls without one are left out.
     Queue,
+    /// The kernel, or the entry point that draws and its program; calls that give devices
+    /// no work are left out.
+    Kernel,
+    /// The source line of the program's call: of runs with --call-sites.
+    Line,
+}
+
+/// Which time a flame graph is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Time {
+    /// Operations on devices' engines.
+    #[default]
+    Gpu,
+    /// Calls, until they were due to return.
+    Calls,
+}
+
+impl From<Time> for Of {
+    fn from(time: Time) -> Self {
+        match time {
+            Time::Gpu => Self::Gpu,
+            Time::Calls => Self::Calls,
+        }
+    }
 }
 
 impl From<By> for summary::By {
@@ -24,6 +49,8 @@ impl From<By> for summary::By {
             By::Thread => Self::Thread,
             By::Process => Self::Process,
             By::Queue => Self::Queue,
+            By::Kernel => Self::Kernel,
+            By::Line => Self::Line,
         }
     }
 }
@@ -39,7 +66,8 @@ pub struct ReportArgs {
     /// with `--driver`, from its `--json`.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// What calls are put together by; if it is not said, by entry point, thread and queue.
+    /// What calls are put together by; if it is not said, by entry point, thread and queue,
+    /// and by kernel and source line if the log has any.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub by: Option<By>,
     /// No more lines of each table; the others are one line.
@@ -59,6 +87,28 @@ pub struct ReportArgs {
     /// zooms; - is standard output.
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     pub html: Option<PathBuf>,
+    /// Draw a flame graph as SVG: time by process, thread, source line, API, entry point
+    /// and kernel; - is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    pub flame: Option<PathBuf>,
+    /// Write the stacks of the flame graph, a line each, as other tools read them; - is
+    /// standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    pub stacks: Option<PathBuf>,
+    /// Which time the flame graph and its stacks are of.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TIME",
+        default_value_t,
+        conflicts_with = "other"
+    )]
+    pub flame_of: Time,
+    /// Where files of the guest's programs are, with their debug information: a file of the
+    /// same name, or a folder of such. The program and each `--file` of the run are found
+    /// without it where they were.
+    #[arg(long, value_name = "PATH")]
+    pub symbols: Vec<PathBuf>,
 }
 
 impl ReportArgs {
@@ -72,6 +122,9 @@ impl ReportArgs {
             (self.csv_calls.is_some(), "--csv-calls"),
             (self.perfetto.is_some(), "--perfetto"),
             (self.html.is_some(), "--html"),
+            (self.flame.is_some(), "--flame"),
+            (self.stacks.is_some(), "--stacks"),
+            (!self.symbols.is_empty(), "--symbols"),
         ];
         let first = given.into_iter().find(|(is_given, _)| *is_given);
         first.map(|(_, name)| name)
@@ -84,6 +137,8 @@ impl ReportArgs {
             ("--csv-calls", &self.csv_calls),
             ("--perfetto", &self.perfetto),
             ("--html", &self.html),
+            ("--flame", &self.flame),
+            ("--stacks", &self.stacks),
         ];
         all.into_iter()
             .filter_map(|(option, path)| Some((option, path.as_ref()?)))

@@ -1,6 +1,7 @@
 //! Rows for the log of calls. A call's row is complete once its operation's end is known.
 
 use super::calls::Call;
+use super::labels::Named;
 use super::{Context, Session};
 use crate::mailbox::Answer;
 use foldhash::HashMap;
@@ -27,6 +28,8 @@ pub(super) struct Called {
     open: HashMap<Event, Row>,
     /// What became known of operations before their calls had rows.
     early: HashMap<Event, Known>,
+    /// What operations run.
+    named: Named,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +84,8 @@ impl Session {
             return;
         }
         for call in calls {
-            let row = self.row(context, call, answer.filter(|_| call.is_last));
+            let mut row = self.row(context, call, answer.filter(|_| call.is_last));
+            row.label = self.called.named.label(context, call);
             self.log_call(context, call, row);
         }
         self.called.early.clear();
@@ -89,18 +93,20 @@ impl Session {
 
     fn row(&self, context: &Context<'_>, call: &Call<'_>, answer: Option<&Answer>) -> Row {
         let (envelope, submission) = (call.envelope, call.submission);
+        let process = self.process();
         let cost = match call.is_last {
             true => context.took.cost,
             false => Cost::default(),
         };
         let due_ns = answer.map_or(0, |answer| answer.deadline_ns);
         Row {
-            process: self.links.first().process(),
+            process,
             thread: submission.thread,
             seq: submission.seq,
             queue: envelope.queue.map(|queue| queue.id),
             called_ns: call.entry_ns,
-            returned_ns: match call.is_last {
+            // Nobody waits in what a GPU asks for by itself.
+            returned_ns: match call.is_last && process != 0 {
                 true => due_ns.max(submission.now_ns()),
                 false => call.entry_ns,
             },
@@ -109,6 +115,7 @@ impl Session {
             board_cpu_ns: cost.board_cpu_ns,
             bytes_to_board: super::exchange::in_len(call),
             bytes_from_board: cost.bytes,
+            site: envelope.site,
             ..Row::of(envelope.class, envelope.op)
         }
     }

@@ -6,7 +6,7 @@ use gil_wire::Op;
 use gil_wire::envelope::Class;
 
 /// The columns of this build, by their places here; numbers are never reused.
-const COUNT: usize = 18;
+const COUNT: usize = 20;
 /// The first column's number.
 const FIRST: u16 = 1;
 
@@ -66,6 +66,8 @@ fn cells(row: &Row) -> Cells {
         row.bytes_to_board,
         row.bytes_from_board,
         row.calls,
+        row.label.into(),
+        row.site,
     ]
 }
 
@@ -90,6 +92,8 @@ fn row(cells: &Cells) -> Option<Row> {
         bytes_to_board,
         bytes_from_board,
         calls,
+        label,
+        site,
     ] = *cells;
     let is_set = |flag: u64| flags & flag != 0;
     let interval = is_set(INTERVAL).then_some(Interval { start_ns, end_ns });
@@ -117,6 +121,8 @@ fn row(cells: &Cells) -> Option<Row> {
         bytes_to_board,
         bytes_from_board,
         calls,
+        label: u32::try_from(label).ok()?,
+        site,
     })
 }
 

@@ -1,7 +1,11 @@
 //! Reads a log of calls, block by block.
 
 use super::columns::Decoder;
-use super::{BLOCK_MAX, Begun, Block, FILE, Finished, ROWS_MAX, Record, Row};
+use super::mapped::MappedFiles;
+pub use super::mapped::Place;
+use super::{
+    BLOCK_MAX, Begun, Block, FILE, Files, Finished, LABELS_MAX, Labels, ROWS_MAX, Record, Row,
+};
 use crate::container::{self, FileError, HEADER_LEN, ReadError, Stored};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -54,6 +58,9 @@ pub struct Reader<R> {
     begun: Option<Begun>,
     names: BTreeMap<u32, (String, String)>,
     engines: BTreeMap<(u16, u8), String>,
+    labels: BTreeMap<u32, String>,
+    mapped: MappedFiles,
+    files: BTreeMap<String, String>,
     rows: u64,
     finished: Option<Finished>,
 }
@@ -77,6 +84,9 @@ impl<R: Read> Reader<R> {
             begun: None,
             names: BTreeMap::new(),
             engines: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            mapped: MappedFiles::default(),
+            files: BTreeMap::new(),
             rows: 0,
             finished: None,
         };
@@ -111,6 +121,28 @@ impl<R: Read> Reader<R> {
         self.engines.get(&(api, engine)).map_or("none", |name| name)
     }
 
+    /// A label, of one that a row had.
+    pub fn label(&self, number: u32) -> Option<&str> {
+        self.labels.get(&number).map(String::as_str)
+    }
+
+    /// The file of the guest's that a process executes at an address, and the offset there.
+    pub fn place(&self, process: u32, at: u64) -> Option<Place<'_>> {
+        self.mapped.place(process, at)
+    }
+
+    /// Where a file of the guest's is on the machine of the run. Known at the end.
+    pub fn file(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    fn label_all(&mut self, labels: Vec<(u32, String)>) {
+        self.labels.extend(labels);
+        while self.labels.len() > LABELS_MAX {
+            self.labels.pop_last();
+        }
+    }
+
     /// The next rows; none at the end of the file.
     ///
     /// # Errors
@@ -121,6 +153,9 @@ impl<R: Read> Reader<R> {
                 Some(Record::Block(block)) => return self.block(block, &payload).map(Some),
                 Some(Record::Finished(finished)) => self.finish(finished)?,
                 Some(Record::Begun(_)) => return Err(CallsError::Order),
+                Some(Record::Labels(Labels { labels })) => self.label_all(labels),
+                Some(Record::Mapped(mapped)) => self.mapped.add(mapped),
+                Some(Record::Files(Files { files })) => self.files.extend(files),
                 None => {}
             }
         }

@@ -79,11 +79,11 @@ fn any_row() -> impl Strategy<Value = Row> {
         any::<u8>(),
         proptest::option::of(any::<[u64; 2]>()),
     ));
-    let numbers = any::<[u64; 8]>();
-    let parts = any::<[u32; 3]>();
+    let numbers = any::<[u64; 9]>();
+    let parts = any::<[u32; 4]>();
     let queue = any::<Option<u64>>();
     (class(), parts, numbers, queue, operation).prop_map(|(kind, parts, numbers, queue, it)| {
-        let [process, thread, op] = parts;
+        let [process, thread, op, label] = parts;
         let operation = it.map(|(device, engine, interval)| Operation {
             device,
             engine,
@@ -104,6 +104,8 @@ fn any_row() -> impl Strategy<Value = Row> {
             bytes_to_board: numbers[5],
             bytes_from_board: numbers[6],
             calls: numbers[7],
+            label,
+            site: numbers[8],
         }
     })
 }
@@ -119,6 +121,46 @@ fn names_are_in_the_file() {
     assert_eq!(reader.name(9), ("unknown", "unknown"));
     assert_eq!(reader.engine(1, 1), "compute");
     assert_eq!(reader.engine(1, 9), "processor 1");
+}
+
+#[test]
+fn labels_mappings_and_files_are_in_the_file() {
+    let mut bytes = file(&[], None);
+    let labels = vec![(1, "square".into()), (LABELS_MAX as u32 + 9, "last".into())];
+    bytes.extend(plain(&Record::Labels(Labels { labels })).unwrap());
+    let modules = vec![Module {
+        from: 0x1000,
+        to: 0x2000,
+        offset: 0x400,
+        path: "/program".into(),
+    }];
+    let process = 7;
+    bytes.extend(plain(&Record::Mapped(Mapped { process, modules })).unwrap());
+    bytes.extend(Encoder::default().block(&some(3)).unwrap());
+    bytes.extend(
+        plain(&Record::Finished(Finished {
+            rows: 3,
+            ..Finished::default()
+        }))
+        .unwrap(),
+    );
+    let files = vec![("/program".into(), "/home/program".into())];
+    bytes.extend(plain(&Record::Files(Files { files })).unwrap());
+    let mut reader = Reader::new(&bytes[..]).unwrap();
+    while reader.rows().unwrap().is_some() {}
+    assert_eq!((reader.label(1), reader.label(2)), (Some("square"), None));
+    let place = reader.place(7, 0x1004).unwrap();
+    assert_eq!((place.path, place.offset), ("/program", 0x404));
+    assert_eq!(reader.file("/program"), Some("/home/program"));
+    assert!(reader.finished().is_some());
+}
+
+#[test]
+fn a_whole_file_is_known_by_its_end() {
+    let bytes = file(&[&some(20)], Some(20));
+    assert!(is_whole(&bytes[bytes.len() - END_LEN..]) && is_whole(&bytes));
+    assert!(!is_whole(&bytes[..bytes.len() - 1]) && !is_whole(&[]));
+    assert!(!is_whole(&file(&[&some(20)], None)));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! A process's posts, waiting for the next submission.
 
 use crate::encode::{self, Arguments};
+use crate::sites::Known;
 use crate::uapi;
 use gil_wire::Op;
 use gil_wire::compact::Writer;
+use gil_wire::envelope::bytes::NOTE;
 use gil_wire::envelope::{self, Class, Envelope};
 
 /// Most posts that wait.
@@ -21,6 +23,12 @@ pub(crate) struct Batch {
     /// bound, so that a post waits for no other.
     first: usize,
     ends_with_enqueue: bool,
+    /// Where the latest note ends; 0 if there is none.
+    note_end: usize,
+    /// The call site in it.
+    noted: u64,
+    /// What the process has mapped.
+    pub(crate) known: Known,
 }
 
 impl Batch {
@@ -32,7 +40,36 @@ impl Batch {
             posts: 0,
             first: 0,
             ends_with_enqueue: false,
+            note_end: 0,
+            noted: 0,
+            known: Known::new(),
         }
+    }
+
+    /// What is written from here on is called from this place.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, site: u64) {
+        if self.note_end == 0 || self.noted != site {
+            self.write_note(site);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_note(&mut self, site: u64) {
+        if self.ends_with_note() {
+            self.len -= NOTE;
+        }
+        // Where it does not fit, no envelope does.
+        if let Some(room) = self.bytes[self.len..].first_chunk_mut() {
+            *room = envelope::bytes::note(site);
+            self.len += NOTE;
+            (self.note_end, self.noted) = (self.len, site);
+        }
+    }
+
+    fn ends_with_note(&self) -> bool {
+        self.note_end != 0 && self.note_end == self.len
     }
 
     /// Writes an envelope and its arguments behind the posts, to be [kept](Self::keep) or
@@ -108,7 +145,7 @@ impl Batch {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len == 0 || self.len == NOTE && self.ends_with_note()
     }
 
     /// Makes this the last batch that waits: handlers that run later still may
@@ -129,5 +166,6 @@ impl Batch {
         self.len = 0;
         self.posts = self.first;
         self.ends_with_enqueue = false;
+        self.note_end = 0;
     }
 }

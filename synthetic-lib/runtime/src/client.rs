@@ -12,11 +12,13 @@ use crate::device::{Device, Outcome, again};
 use crate::encode::{self, Arguments};
 use crate::notices;
 use crate::scratch;
+use crate::sites;
 use crate::stdout;
 use crate::uapi::{self, Region};
 use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::compact::Writer;
+use gil_wire::control::{MODULES, Modules};
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
 use std::os::fd::OwnedFd;
@@ -36,14 +38,16 @@ pub use gil_wire::envelope::Answer as Answered;
 const ALIVE: u32 = 0;
 /// This is a forked child; the other bits are those of APIs whose board is lost.
 const FORKED: u32 = 1 << 31;
+/// The run asks from where the program calls.
+const SITES: u32 = 1 << 30;
 
 /// An API's bit; all of them for one that this build does not know. The host
 /// interface itself is never lost.
 const fn lost(op: Op) -> u32 {
     match gil_wire::generated::place(op.api()) {
-        Some(place) if place < 31 => 1 << place,
+        Some(place) if place < 30 => 1 << place,
         _ if op.api() == 0 => 0,
-        _ => !FORKED,
+        _ => !(FORKED | SITES),
     }
 }
 
@@ -68,6 +72,13 @@ impl Client {
             batch: Mutex::new(Batch::new()),
             state: AtomicU32::new(ALIVE),
         }
+    }
+
+    /// The same, whose calls say from where the program makes them.
+    #[must_use]
+    pub(crate) fn with_sites(self) -> Self {
+        self.state.fetch_or(SITES, Ordering::Relaxed);
+        self
     }
 
     /// Runs a call that names no memory to its end: hands it over exactly once,
@@ -464,6 +475,8 @@ impl Client {
     fn usable(&self, op: Op) -> Result<(), Error> {
         match self.state.load(Ordering::Relaxed) {
             ALIVE => Ok(()),
+            // Beside what else is rare, so that others do not pay for it.
+            SITES => Ok(()),
             state => unusable(state, op),
         }
     }
@@ -475,7 +488,42 @@ impl Client {
     fn lock(&self, op: Op) -> Result<MutexGuard<'_, Batch>, Error> {
         self.usable(op)?;
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        self.usable(op).map(|()| batch)
+        match self.state.load(Ordering::Relaxed) {
+            ALIVE => Ok(batch),
+            state => self.noting(state, op, batch),
+        }
+    }
+
+    /// The batch, with a note of where the program calls from, if the run asks for that.
+    #[cold]
+    #[inline(never)]
+    fn noting<'a>(
+        &self,
+        state: u32,
+        op: Op,
+        mut batch: MutexGuard<'a, Batch>,
+    ) -> Result<MutexGuard<'a, Batch>, Error> {
+        if state != SITES {
+            unusable(state, op)?;
+        }
+        if state & SITES != 0 {
+            let tell = |modules: &Modules| self.tell_modules(modules);
+            let site = sites::called_from(&mut batch.known, tell);
+            batch.note(site);
+        }
+        Ok(batch)
+    }
+
+    /// Says what the process has mapped: behind no post, and without the batch's lock,
+    /// which its caller has.
+    fn tell_modules(&self, modules: &Modules) {
+        let call = Envelope::new(MODULES, Class::Sync, crate::counter::entry());
+        let mut request = vec![0; uapi::REQUEST_MAX];
+        // The report says less if the driver takes none.
+        if let Ok(len) = encode::envelope(&call, modules, &mut request) {
+            let reply = &mut [0; POST_REPLY];
+            let _ = again(|| self.device.submit(&request[..len], &[], reply));
+        }
     }
 
     fn run(
@@ -643,6 +691,7 @@ impl Client {
 #[cold]
 fn unusable(state: u32, op: Op) -> Result<(), Error> {
     match state {
+        SITES => Ok(()),
         _ if state & FORKED != 0 => Err(Error::Forked),
         _ if state & lost(op) != 0 => Err(Error::Lost),
         _ => Ok(()),

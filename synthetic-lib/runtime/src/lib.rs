@@ -21,6 +21,7 @@
 //! | [`api::info`] | size-and-data queries |
 //! | [`api::callbacks`] | the program's callbacks |
 //! | [`api::accepted`] | launches equal to one that the board accepted |
+//! | `sites` | from where in the program a call was made |
 //! | [`pages`] | the guest's memory at addresses that the board chose |
 //! | [`error`] | errors between a library and the board |
 //!
@@ -57,6 +58,7 @@ pub mod pages;
 pub mod process;
 pub mod registry;
 mod scratch;
+mod sites;
 mod stdout;
 pub mod uapi;
 mod width;

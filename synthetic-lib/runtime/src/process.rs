@@ -60,7 +60,11 @@ fn start(open: impl FnOnce() -> Result<Box<dyn Device>, Error>) -> Result<Client
         libc::pthread_atfork(None, None, Some(in_child));
         libc::atexit(at_exit);
     }
-    open().map(Client::new)
+    let client = open().map(Client::new)?;
+    match std::env::var_os(control::CALL_SITES) {
+        Some(_) => Ok(client.with_sites()),
+        None => Ok(client),
+    }
 }
 
 unsafe extern "C" fn in_child() {

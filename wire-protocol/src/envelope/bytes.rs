@@ -13,7 +13,9 @@
 //! | … | rows, each its region's index and the five sizes in the same way |
 //! | … | the arguments |
 //!
-//! All little-endian.
+//! All little-endian. In front of an envelope may stand a note of 12 bytes: as a length
+//! `0xffff_ffff`, which no envelope has, and the address in the program to which the calls
+//! behind it return.
 
 use super::{Class, Engine, Envelope, Order, Queue};
 use crate::Op;
@@ -21,6 +23,10 @@ use crate::rows::{RegionRows, Rows};
 
 /// Bytes of the length that stands before each envelope.
 pub const LENGTH: usize = 4;
+/// What stands for the length of a note.
+pub const NOTE_MARK: [u8; LENGTH] = [0xff; LENGTH];
+/// Bytes of a note.
+pub const NOTE: usize = LENGTH + size_of::<u64>();
 /// Bytes before the first optional number.
 const FIXED: usize = 24;
 /// Most bytes of one number of variable length.
@@ -132,6 +138,14 @@ pub fn close(bytes: &mut [u8]) {
     bytes[..LENGTH].copy_from_slice(&len.to_le_bytes());
 }
 
+/// The note of a call site.
+pub fn note(site: u64) -> [u8; NOTE] {
+    let mut bytes = [0; NOTE];
+    bytes[..LENGTH].copy_from_slice(&NOTE_MARK);
+    bytes[LENGTH..].copy_from_slice(&site.to_le_bytes());
+    bytes
+}
+
 #[inline]
 fn word(out: &mut [u8], at: usize, value: u64) -> usize {
     out[at..at + 8].copy_from_slice(&value.to_le_bytes());
@@ -237,6 +251,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         regions: regions.into(),
         rows: rows?.into(),
         mirror,
+        site: 0,
         args: rest.0,
     })
 }
@@ -347,6 +362,7 @@ mod tests {
             regions: u16::MAX.into(),
             rows: rows.into(),
             mirror: Some(u64::MAX),
+            site: 0,
             args: &[],
         }
     }

@@ -1057,3 +1057,9 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
 pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
     None
 }
+
+/// What a call says of names, by its arguments; `None` if nothing.
+#[rustfmt::skip]
+pub fn subject(_op: Op, _args: &[u8]) -> Option<crate::subject::Subject<'_>> {
+    None
+}

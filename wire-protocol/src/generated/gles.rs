@@ -10216,3 +10216,65 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
 pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
     None
 }
+
+/// What a call says of names, by its arguments; `None` if nothing.
+#[rustfmt::skip]
+pub fn subject(op: Op, args: &[u8]) -> Option<crate::subject::Subject<'_>> {
+    use crate::state::decode;
+    use crate::subject::Subject;
+    Some(match op {
+        GL_DRAW_ARRAYS => {
+            let args: GlDrawArraysArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ELEMENTS => {
+            let args: GlDrawElementsArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_USE_PROGRAM => {
+            let args: GlUseProgramArgs = decode(args)?;
+            Subject::Selects { within: args.current.0, what: "program", number: u64::from(args.program) }
+        }
+        GL_DRAW_RANGE_ELEMENTS => {
+            let args: GlDrawRangeElementsArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ARRAYS_INSTANCED => {
+            let args: GlDrawArraysInstancedArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ELEMENTS_INSTANCED => {
+            let args: GlDrawElementsInstancedArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DISPATCH_COMPUTE => {
+            let args: GlDispatchComputeArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DISPATCH_COMPUTE_INDIRECT => {
+            let args: GlDispatchComputeIndirectArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ARRAYS_INDIRECT => {
+            let args: GlDrawArraysIndirectArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ELEMENTS_INDIRECT => {
+            let args: GlDrawElementsIndirectArgs = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ELEMENTS_BASE_VERTEX => {
+            let args: GlDrawElementsBaseVertexArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX => {
+            let args: GlDrawRangeElementsBaseVertexArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX => {
+            let args: GlDrawElementsInstancedBaseVertexArgs<'_> = decode(args)?;
+            Subject::RunsSelected(args.current.0)
+        }
+        _ => return None,
+    })
+}

@@ -23,13 +23,14 @@ pub static APIS: &[Api] = &[
         is_own: true,
         processors: &[],
         hash: [
-            18, 30, 222, 57, 214, 113, 236, 104, 240, 184, 154, 105, 104, 245, 138, 207, 66, 218,
-            51, 193, 173, 41, 167, 116, 219, 177, 6, 76, 84, 90, 206, 29,
+            65, 1, 162, 236, 85, 188, 74, 57, 112, 164, 123, 29, 69, 221, 231, 196, 139, 179, 123,
+            163, 193, 44, 86, 174, 37, 6, 238, 83, 101, 88, 137, 166,
         ],
         calls: opencl::CALLS,
         frames: opencl::FRAMES,
         effect: opencl::effect,
         queue: opencl::queue,
+        subject: opencl::subject,
     },
     Api {
         number: 2,
@@ -46,6 +47,7 @@ pub static APIS: &[Api] = &[
         frames: egl::FRAMES,
         effect: egl::effect,
         queue: egl::queue,
+        subject: egl::subject,
     },
     Api {
         number: 3,
@@ -55,13 +57,14 @@ pub static APIS: &[Api] = &[
         is_own: true,
         processors: &[],
         hash: [
-            50, 182, 11, 70, 129, 185, 202, 26, 195, 164, 205, 28, 41, 233, 60, 42, 83, 82, 112, 9,
-            211, 196, 240, 156, 100, 114, 7, 66, 236, 136, 253, 187,
+            42, 50, 109, 27, 0, 239, 193, 13, 51, 144, 162, 79, 209, 150, 217, 52, 85, 115, 109,
+            163, 114, 238, 83, 200, 163, 23, 34, 235, 159, 22, 21, 154,
         ],
         calls: gles::CALLS,
         frames: gles::FRAMES,
         effect: gles::effect,
         queue: gles::queue,
+        subject: gles::subject,
     },
     Api {
         number: 32,
@@ -78,6 +81,7 @@ pub static APIS: &[Api] = &[
         frames: lima::FRAMES,
         effect: lima::effect,
         queue: lima::queue,
+        subject: lima::subject,
     },
     Api {
         number: 33,
@@ -94,6 +98,7 @@ pub static APIS: &[Api] = &[
         frames: panfrost::FRAMES,
         effect: panfrost::effect,
         queue: panfrost::queue,
+        subject: panfrost::subject,
     },
     Api {
         number: 34,
@@ -110,6 +115,7 @@ pub static APIS: &[Api] = &[
         frames: virtio_gpu::FRAMES,
         effect: virtio_gpu::effect,
         queue: virtio_gpu::queue,
+        subject: virtio_gpu::subject,
     },
     Api {
         number: 900,
@@ -126,6 +132,7 @@ pub static APIS: &[Api] = &[
         frames: toy::FRAMES,
         effect: toy::effect,
         queue: toy::queue,
+        subject: toy::subject,
     },
     Api {
         number: 901,
@@ -142,6 +149,7 @@ pub static APIS: &[Api] = &[
         frames: sample_gpu::FRAMES,
         effect: sample_gpu::effect,
         queue: sample_gpu::queue,
+        subject: sample_gpu::subject,
     },
 ];
 

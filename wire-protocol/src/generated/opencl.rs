@@ -3425,3 +3425,33 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         _ => return None,
     })
 }
+
+/// What a call says of names, by its arguments; `None` if nothing.
+#[rustfmt::skip]
+pub fn subject(op: Op, args: &[u8]) -> Option<crate::subject::Subject<'_>> {
+    use crate::state::decode;
+    use crate::subject::Subject;
+    Some(match op {
+        CL_CREATE_KERNEL => {
+            let args: ClCreateKernelArgs<'_> = decode(args)?;
+            Subject::Named { object: args.new.0, name: args.kernel_name.inline()? }
+        }
+        CL_RELEASE_KERNEL => {
+            let args: ClReleaseKernelArgs = decode(args)?;
+            Subject::Ended(args.kernel.0)
+        }
+        CL_ENQUEUE_ND_RANGE_KERNEL => {
+            let args: ClEnqueueNDRangeKernelArgs = decode(args)?;
+            Subject::Runs(args.kernel.0)
+        }
+        CL_ENQUEUE_TASK => {
+            let args: ClEnqueueTaskArgs = decode(args)?;
+            Subject::Runs(args.kernel.0)
+        }
+        CL_CLONE_KERNEL => {
+            let args: ClCloneKernelArgs = decode(args)?;
+            Subject::Like { object: args.new.0, other: args.source_kernel.0 }
+        }
+        _ => return None,
+    })
+}

@@ -11,6 +11,7 @@ pub mod expr;
 pub mod guest;
 pub mod names;
 pub mod state;
+pub mod subject;
 pub mod types;
 pub mod wire;
 

@@ -87,7 +87,7 @@ pub fn index(apis: &[Listed]) -> String {
     {
         let _ = writeln!(
             out,
-            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, processors: &{processors:?}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect, queue: {name}::queue }},"
+            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, processors: &{processors:?}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect, queue: {name}::queue, subject: {name}::subject }},"
         );
     }
     out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");

@@ -190,6 +190,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
     }
     state::effect(api, krate, &mut out);
     state::queue(api, krate, &mut out);
+    subject::subject(api, krate, &mut out);
     out
 }
 

@@ -531,6 +531,12 @@ pub struct Call {
     pub state: State,
     /// The parameter with what a new object holds at first.
     pub contents: Option<String>,
+    /// The parameter that names its new object for reports: text, or an object of that name.
+    pub label: Option<String>,
+    /// The parameter with the number of what its current object runs from now on.
+    pub selects: Option<String>,
+    /// The parameter with what its operation runs, or [`CURRENT`]: what that selected.
+    pub runs: Option<String>,
     /// The documented error of an unsupported call.
     pub fails: Option<String>,
     /// Wire arguments by hand.

@@ -56,6 +56,9 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         posts_if: None,
         state: State::Derived,
         contents: raw.contents.clone(),
+        label: raw.label.clone(),
+        selects: raw.selects.clone(),
+        runs: raw.runs.clone(),
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
         reply: fields(api, raw.reply.as_deref(), &place.key("reply"))?,
@@ -357,10 +360,14 @@ fn names(api: &Api, call: &Call, place: &Place) -> Result<(), SpecError> {
         ("blocking", &call.blocking),
         ("signals", &call.signals),
         ("contents", &call.contents),
+        ("label", &call.label),
+        ("selects", &call.selects),
+        ("runs", &call.runs),
     ];
     for (key, name) in keys {
         if let Some(name) = name
             && !(key == "queue" && call.is_on_current())
+            && !(key == "runs" && name == CURRENT)
         {
             known_param(call, name, &place.key(key))?;
         }

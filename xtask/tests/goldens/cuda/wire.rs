@@ -274,3 +274,21 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         _ => return None,
     })
 }
+
+/// What a call says of names, by its arguments; `None` if nothing.
+#[rustfmt::skip]
+pub fn subject(op: Op, args: &[u8]) -> Option<gil_wire::subject::Subject<'_>> {
+    use gil_wire::state::decode;
+    use gil_wire::subject::Subject;
+    Some(match op {
+        CU_MODULE_GET_FUNCTION => {
+            let args: CuModuleGetFunctionArgs<'_> = decode(args)?;
+            Subject::Named { object: args.hfunc.0, name: args.name.inline()? }
+        }
+        CU_LAUNCH_KERNEL => {
+            let args: CuLaunchKernelArgs<'_> = decode(args)?;
+            Subject::Runs(args.f.0)
+        }
+        _ => return None,
+    })
+}

@@ -243,3 +243,9 @@ pub fn effect(op: Op, args: &[u8], _result: Option<&[u8]>) -> Option<gil_wire::s
 pub fn queue(_op: Op, _args: &[u8]) -> Option<u64> {
     None
 }
+
+/// What a call says of names, by its arguments; `None` if nothing.
+#[rustfmt::skip]
+pub fn subject(_op: Op, _args: &[u8]) -> Option<gil_wire::subject::Subject<'_>> {
+    None
+}
