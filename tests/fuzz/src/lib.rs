@@ -7,11 +7,13 @@
 //! | [`wire`] | messages, envelopes, recordings, texts |
 //! | [`host`] | the guest's mailboxes, the board's answers, checkpoints |
 //! | [`board`] | a host's requests, calls' arguments, kernels' sources |
+//! | [`calls`] | logs of calls |
 //! | [`detect`] | kernels and ELF files |
 //! | [`drivers`] | calls of kernel drivers |
 //! | [`registers`] | a GPU's driver in the guest |
 
 pub mod board;
+pub mod calls;
 pub mod detect;
 pub mod double;
 pub mod drivers;
@@ -32,9 +34,10 @@ pub use input::Input;
 pub type Body = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 23] = [
+pub const TARGETS: [(&str, Body); 24] = [
     ("arguments", wire::arguments),
     ("btf", detect::btf),
+    ("calls", calls::log),
     ("checkpoint", host::checkpoint),
     ("dispatch", board::dispatch),
     ("doorbell", host::doorbell),

@@ -65,8 +65,14 @@ pub fn hello(data: &[u8]) {
 /// A submission's envelopes; an answer.
 pub fn envelopes(data: &[u8]) {
     if let Ok(all) = envelope::parse(data) {
-        let mut again = Vec::new();
-        all.iter().for_each(|one| envelope::push(one, &mut again));
+        let (mut again, mut site) = (Vec::new(), 0);
+        for one in &all {
+            if one.site == 0 && site != 0 {
+                again.extend(envelope::bytes::note(0));
+            }
+            site = one.site;
+            envelope::push(one, &mut again);
+        }
         assert_eq!(envelope::parse(&again), Ok(all));
     }
     assert_eq!(Answer::read(data), postcard::from_bytes(data));

@@ -40,6 +40,7 @@ fn main() {
         match &bytes[..] {
             [b'g', b'i', b'l', b'-', b't', ..] => corpus.recording(&name, &bytes),
             [b'g', b'i', b'l', b'-', b's', ..] => corpus.state(&name, &bytes),
+            [b'g', b'i', b'l', b'-', b'c', ..] => corpus.calls(&name, &bytes),
             source => corpus.source(&name, source),
         }
     }
@@ -119,6 +120,14 @@ impl Corpus {
         }
         session.extend(frame_of(&Request::Close, &[]));
         self.keep("server", name, &session);
+    }
+
+    /// A log of calls.
+    fn calls(&self, name: &str, bytes: &[u8]) {
+        let all = read_all(&mut &bytes[HEADER_LEN..]).expect("a whole file");
+        let taken = all.iter().map(taken);
+        let records = std::iter::once(vec![0]).chain(taken).collect::<Vec<_>>();
+        self.keep("calls", name, &records.concat());
     }
 
     /// The first call of its kind.
