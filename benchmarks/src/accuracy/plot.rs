@@ -53,7 +53,10 @@ fn draw(accuracy: &Accuracy, svg: &mut String) -> Result<(), Box<dyn std::error:
         .x_label_formatter(&|value| label(*value))
         .y_label_formatter(&|value| label(*value))
         .label_style((FONT, 14))
+        .x_labels(5)
+        .y_labels(5)
         .light_line_style(WHITE)
+        .bold_line_style(RGBColor(225, 225, 225))
         .draw()?;
     let diagonal = [(least, least), (most, most)];
     chart.draw_series(LineSeries::new(diagonal, BLACK.mix(0.5)))?;
