@@ -334,23 +334,22 @@ impl Profile {
                 return Err(ProfileError::Api { path: path(), name });
             }
         }
-        self.check_machines()
-            .map_err(|source| ProfileError::Machine {
-                path: path(),
-                source,
-            })?;
         let ratio = self.cpu.iter().map(|cpu| ("cpu.ratio".into(), cpu.ratio));
         let scales = self.calls.iter();
         let scales = scales.map(|(name, calls)| (format!("calls.{name}.scale"), calls.scale));
         let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
-        match ratio.chain(scales).find(|(_, value)| is_wrong(*value)) {
-            Some((key, value)) => Err(ProfileError::Number {
+        if let Some((key, value)) = ratio.chain(scales).find(|(_, value)| is_wrong(*value)) {
+            return Err(ProfileError::Number {
                 path: path(),
                 key,
                 value,
-            }),
-            None => Ok(()),
+            });
         }
+        self.check_machines()
+            .map_err(|source| ProfileError::Machine {
+                path: path(),
+                source,
+            })
     }
 
     /// What the target adds, as the host interface's setting `costs` has it; `None` for

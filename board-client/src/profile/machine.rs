@@ -22,6 +22,9 @@ use std::fmt::Write as _;
 
 /// Most changes that a governor makes.
 pub const GOVERNOR_MAX: usize = 4096;
+/// Least and greatest number of times that an operation may last as long on the target.
+const FACTOR_LEAST: f64 = 1e-9;
+const FACTOR_MOST: f64 = 1e9;
 /// Latest time of a change: some eleven days.
 const LATEST_MS: f64 = 1e9;
 
@@ -230,6 +233,16 @@ pub enum MachineError {
         "a target or a governor and no [parts.API], such as [parts.gles]: say which parts of an operation's time change"
     )]
     Parts,
+    /// A target that is too far from the board.
+    #[error(
+        "a target on which {what} lasts {factor:e} times as long: the factor must be from 1e-9 to 1e9"
+    )]
+    Factor {
+        /// What lasts so long.
+        what: String,
+        /// How many times.
+        factor: f64,
+    },
     /// A governor's changes.
     #[error("{} changes in [[governor]], which are at most {GOVERNOR_MAX}, the later ones after the earlier", .0)]
     Governor(usize),
@@ -329,10 +342,42 @@ impl Profile {
             of("governor", &step.machine())?;
         }
         let changes = !self.target.is_empty() || !self.governor.is_empty();
-        match changes && self.parts.is_empty() {
-            true => Err(MachineError::Parts),
-            false => Ok(()),
+        if changes && self.parts.is_empty() {
+            return Err(MachineError::Parts);
         }
+        let fine = |what: &str, factor: f64| match (FACTOR_LEAST..=FACTOR_MOST).contains(&factor) {
+            true => Ok(()),
+            false => Err(MachineError::Factor {
+                what: what.into(),
+                factor,
+            }),
+        };
+        for (name, parts) in &self.parts {
+            for (_, machine) in self.machines() {
+                let factor = parts.factor(&self.board, &machine);
+                fine(&format!("an operation of {name}"), factor)?;
+            }
+        }
+        let ratio = self.cpu.as_ref().map_or(1.0, |cpu| cpu.ratio);
+        fine("the CPU's part of a call", ratio * self.cpu_ratio())?;
+        Ok(())
+    }
+
+    /// What the target has, from which nanosecond of the guest's time on; nothing if it has
+    /// what the board has.
+    fn machines(&self) -> Vec<(u64, Machine)> {
+        let mut machine = self.target;
+        let mut all = Vec::new();
+        if !self.target.is_empty() && self.governor.first().is_none_or(|it| ns(it) > 0) {
+            all.push((0, machine));
+        }
+        for step in &self.governor {
+            let set = step.machine();
+            machine.cpu_mhz = set.cpu_mhz.or(machine.cpu_mhz);
+            machine.gpu_mhz = set.gpu_mhz.or(machine.gpu_mhz);
+            all.push((ns(step), machine));
+        }
+        all
     }
 
     /// Puts the target's machine in the place of the profile's, quantity by quantity.
@@ -352,19 +397,9 @@ impl Profile {
     /// What of the host interface's setting `costs` says of clocks and copies.
     pub(super) fn write_machines(&self, text: &mut String) {
         for (name, parts) in &self.parts {
-            let mut machine = self.target;
-            let mut clock = |from_ns: u64, machine: &Machine| {
-                let factor = parts.factor(&self.board, machine);
+            for (from_ns, machine) in self.machines() {
+                let factor = parts.factor(&self.board, &machine);
                 let _ = write!(text, "+{name}.clock:{from_ns}/{factor}");
-            };
-            if !self.target.is_empty() && self.governor.first().is_none_or(|it| ns(it) > 0) {
-                clock(0, &machine);
-            }
-            for step in &self.governor {
-                let set = step.machine();
-                machine.cpu_mhz = set.cpu_mhz.or(machine.cpu_mhz);
-                machine.gpu_mhz = set.gpu_mhz.or(machine.gpu_mhz);
-                clock(ns(step), &machine);
             }
         }
         for (name, copies) in &self.copies {
@@ -489,7 +524,10 @@ mod tests {
             profile.check_machines().unwrap_err().to_string()
         };
         type Change = fn(&mut Profile);
-        let cases: [(&str, Change); 10] = [
+        let cases: [(&str, Change); 11] = [
+            ("an operation of gles lasts 4.99", |it| {
+                it.target.set(set("gpu_mhz=6e-300"));
+            }),
             ("board.cores = NaN", |it| it.board.cores = Some(f64::NAN)),
             ("target.gpu_mhz = -1", |it| it.target.gpu_mhz = Some(-1.0)),
             ("parts.gles.gpu = 1.5", |it| {
