@@ -9,7 +9,7 @@
 use crate::accuracy::Errors;
 use crate::error::BenchError;
 use comfy_table::{CellAlignment, Table, presets};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Floor and spread.
@@ -62,15 +62,24 @@ pub struct Cores {
 /// A program's times by name, for a number of cores.
 pub type Run = (u32, Vec<(String, Duration)>);
 
+/// A number that is there more than once.
+fn twice(numbers: &[u32]) -> Option<u32> {
+    let mut seen = BTreeSet::new();
+    let mut all = numbers.iter().copied();
+    all.find(|number| !seen.insert(*number))
+}
+
 /// The law over these runs, fitted to the numbers of cores that `fitted` has.
 ///
 /// # Errors
 /// [`BenchError::Fit`] if there are too few, or times that no such law has.
 pub fn spread(mut runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {
-    let failed = |what: String| Err(BenchError::Fit { what });
+    let failed = |what: String| Err(BenchError::Cores { what });
     runs.sort_by_key(|(cores, _)| std::cmp::Reverse(*cores));
-    runs.dedup_by_key(|(cores, _)| *cores);
     let numbers: Vec<u32> = runs.iter().map(|(cores, _)| *cores).collect();
+    if let Some(twice) = twice(&numbers).or_else(|| twice(fitted)) {
+        return failed(format!("{twice} is named twice"));
+    }
     if let Some(other) = fitted.iter().find(|cores| !numbers.contains(cores)) {
         return failed(format!("there are no times for {other} cores"));
     }
@@ -105,7 +114,7 @@ fn law(
         .collect();
     let is_measured = own.iter().all(|(_, ns)| *ns > 0.0);
     let Some(law) = Law::over(&own).filter(|_| is_measured) else {
-        return Err(BenchError::Fit {
+        return Err(BenchError::Cores {
             what: format!("{name} took no time"),
         });
     };
@@ -217,6 +226,9 @@ impl Cores {
             column.set_cell_alignment(CellAlignment::Right);
         }
         let errors = self.errors(false);
+        if errors.programs == 0 {
+            return format!("{}\nno times are left out of the fit\n", table.trim_fmt());
+        }
         format!(
             "{}\n{} times left out of the fit: mean error of the model {:.1} %, worst {:.1} %\n",
             table.trim_fmt(),
@@ -262,6 +274,8 @@ mod tests {
     #[test]
     fn what_has_no_law_is_refused() {
         assert!(spread(vec![run(1)], &[1]).is_err());
+        assert!(spread(vec![run(1), run(2), run(2)], &[1, 2]).is_err());
+        assert!(spread(vec![run(1), run(2)], &[1, 1]).is_err());
         assert!(spread(vec![run(1), run(2)], &[1, 4]).is_err());
         let mut other = run(2);
         other.1.pop();

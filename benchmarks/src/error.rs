@@ -85,6 +85,12 @@ pub enum BenchError {
         /// Why.
         what: String,
     },
+    /// No law.
+    #[error("no law fits the times on parts of the device: {what}")]
+    Cores {
+        /// Why.
+        what: String,
+    },
     /// A program that computes something else in the guest.
     #[error(
         "the program {name} of the calibration has other results in the guest than natively: both must use the same device; leave a folder of drivers and other variables as they are in both"

@@ -72,8 +72,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a profile that are read.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// Version of the layout; raised when a key changes its meaning or goes.
 pub const VERSION: u32 = 1;
@@ -289,10 +292,13 @@ impl Profile {
     /// # Errors
     /// [`ProfileError`] names the file.
     pub fn read(path: &Path) -> Result<Self, ProfileError> {
-        let text = fs::read_to_string(path).map_err(|source| ProfileError::File {
-            path: path.into(),
-            source,
-        })?;
+        let mut text = String::new();
+        fs::File::open(path)
+            .and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text))
+            .map_err(|source| ProfileError::File {
+                path: path.into(),
+                source,
+            })?;
         let content = |error: toml::de::Error| ProfileError::Content {
             path: path.into(),
             what: error.message().replace('\n', ", "),

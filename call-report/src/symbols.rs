@@ -7,9 +7,11 @@ use gil_files::calls::{Place, Reader};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::SystemTime;
 
 /// Most places that are remembered.
 const PLACES_MAX: usize = 1 << 16;
@@ -39,15 +41,19 @@ impl fmt::Display for Frame {
 pub struct Symbols {
     /// Where to look: files, and folders of such.
     given: Vec<PathBuf>,
+    /// When the run ended: what was written later is not what ran.
+    written: Option<SystemTime>,
     files: BTreeMap<String, Option<File>>,
     known: BTreeMap<(String, u64), Vec<Frame>>,
 }
 
 impl Symbols {
     /// Those of these files and folders, and of the files of the log's run.
-    pub fn new(given: Vec<PathBuf>) -> Self {
+    /// A file of the run that was written after the run, at `written`, is not what ran.
+    pub fn new(given: Vec<PathBuf>, written: Option<SystemTime>) -> Self {
         Self {
             given,
+            written,
             ..Self::default()
         }
     }
@@ -74,13 +80,31 @@ impl Symbols {
 
     fn find(&mut self, place: Place<'_>, of_run: Option<&str>) -> Vec<Frame> {
         let given = &self.given;
+        let is_changed = of_run.is_some_and(|path| is_later(Path::new(path), self.written));
+        let of_run = of_run.filter(|_| !is_changed);
         let opened = self.files.entry(place.path.into());
         let file = opened.or_insert_with(|| open(place.path, given, of_run));
         let found = file.as_ref().map(|file| file.frames(place.offset));
         match found {
             Some(frames) if !frames.is_empty() => frames,
-            _ => vec![named(format!("{} + {:#x}", name(place.path), place.offset))],
+            _ => {
+                let why = match is_changed {
+                    true => ", changed since the run",
+                    false => "",
+                };
+                let name = name(place.path);
+                vec![named(format!("{name} + {:#x}{why}", place.offset))]
+            }
         }
+    }
+}
+
+/// Whether the file was written after `written`.
+fn is_later(path: &Path, written: Option<SystemTime>) -> bool {
+    let changed = fs::metadata(path).and_then(|it| it.modified());
+    match (changed, written) {
+        (Ok(changed), Some(written)) => changed > written,
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@ use gil_files::calls::{Module, Row};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 use support::{any_rows, enqueue, named_log, pass};
 
 const SOURCE: &str = "__attribute__((noinline)) int called(int n) { __asm__ volatile(\"\"); return n + 1; }\n\
@@ -161,8 +162,8 @@ fn has_lines(options: &[&str]) {
     let bytes = named_log(&rows, &[], vec![module]);
     let log_file = folder.path().join("log");
     fs::write(&log_file, &bytes).unwrap();
-    let found = |symbols: Vec<PathBuf>| {
-        let symbols = SharedSymbols::new(Symbols::new(symbols));
+    let found_at = |symbols: Vec<PathBuf>, written: Option<SystemTime>| {
+        let symbols = SharedSymbols::new(Symbols::new(symbols, written));
         let mut lines = Summary::with_symbols(By::Line, symbols.clone());
         let mut flame = Flame::new(Of::Calls, symbols);
         let mut log = Log::open(&log_file, File::open(&log_file).unwrap()).unwrap();
@@ -172,6 +173,7 @@ fn has_lines(options: &[&str]) {
         let names = (0..groups.len()).map(of).collect::<Vec<_>>();
         (names, flame.stacks(log.names()))
     };
+    let found = |symbols| found_at(symbols, Some(SystemTime::now()));
     let parent = folder.path().file_name().unwrap().to_str().unwrap();
     let place = |line: u32| format!("{parent}/source.c:{line}");
     let name = format!("put_in ({}) in main ({})", place(3), place(7));
@@ -193,6 +195,13 @@ fn has_lines(options: &[&str]) {
     let (mut lines, _) = found(Vec::new());
     lines[1..].sort();
     assert_eq!(lines, wanted);
+    // What was compiled after the run has other lines.
+    let (lines, _) = found_at(Vec::new(), Some(SystemTime::UNIX_EPOCH));
+    let changed = format!(
+        "program + {:#x}, changed since the run",
+        returns_to(&program)
+    );
+    assert!(lines.contains(&(changed, 2)), "{lines:?}");
 }
 
 #[test]

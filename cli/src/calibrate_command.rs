@@ -105,10 +105,13 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     if let (Some(path), Some(mut profile)) = (&args.out, profile) {
         profile.board.cores = Some(cores.most.into());
         let (gpu, serial) = cores.parts();
+        let known = profile.parts.get(&args.api).copied().unwrap_or_default();
+        // What somebody wrote of the CPU and of the memory stays.
+        let left = (1.0 - known.cpu).max(0.0);
         let parts = Parts {
-            gpu,
-            serial,
-            ..Parts::default()
+            gpu: gpu * left,
+            serial: serial * left,
+            ..known
         };
         profile.parts.insert(args.api.clone(), parts);
         profile.check(path)?;

@@ -164,7 +164,8 @@ impl Forms {
             Some(by) => vec![by.into()],
             None => vec![By::Entry, By::Kernel, By::Line, By::Thread, By::Queue],
         };
-        let symbols = SharedSymbols::new(Symbols::new(args.symbols.clone()));
+        let written = fs::metadata(&args.file).and_then(|it| it.modified()).ok();
+        let symbols = SharedSymbols::new(Symbols::new(args.symbols.clone(), written));
         let open = |option, path: &Option<PathBuf>| {
             let path = path.as_deref();
             path.map(|path| create(option, path)).transpose()

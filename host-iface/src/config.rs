@@ -418,7 +418,7 @@ fn costs(value: &str) -> Result<AllCosts, ConfigError> {
         wrong(
             "costs",
             &part,
-            "cpu:RATIO, or API.launch, .gap, .completion, .scale or .offset with a number",
+            "cpu:RATIO, or API.launch, .gap, .completion, .scale, .offset, .wake, .clock, .to or .from with its numbers",
         )
     })
 }

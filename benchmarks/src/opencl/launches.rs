@@ -30,6 +30,7 @@ use gil_board_client::profile::{Bus, Calls, Copies, Profile};
 use linregress::fit_low_level_regression_model_without_statistics;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -179,9 +180,12 @@ pub fn read(path: &Path) -> Result<String, BenchError> {
         path: path.into(),
         what,
     };
-    let length = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    match length.len() <= NATIVE_MAX {
-        true => fs::read_to_string(path).map_err(|error| wrong(error.to_string())),
+    let mut text = String::new();
+    let read = fs::File::open(path)
+        .and_then(|file| file.take(NATIVE_MAX + 1).read_to_string(&mut text))
+        .map_err(|error| wrong(error.to_string()))?;
+    match read as u64 <= NATIVE_MAX {
+        true => Ok(text),
         false => Err(wrong(format!(
             "it has more than {NATIVE_MAX} bytes: give what the program wrote"
         ))),

@@ -21,10 +21,16 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// Most changes that a governor makes.
-pub const GOVERNOR_MAX: usize = 4096;
+pub const GOVERNOR_MAX: usize = 1000;
 /// Least and greatest number of times that an operation may last as long on the target.
-const FACTOR_LEAST: f64 = 1e-9;
-const FACTOR_MOST: f64 = 1e9;
+const FACTOR_LEAST: f64 = 1e-6;
+const FACTOR_MOST: f64 = 1e6;
+/// Least and greatest bandwidth, in 10⁹ bytes a second.
+const GB_S_LEAST: f64 = 1e-6;
+const GB_S_MOST: f64 = 1e9;
+/// Longest of what calls and copies cost: beyond it is a slip, and a guest that stands still.
+const NS_MOST: u64 = 10_000_000_000;
+const AT_MOST_10_S: &str = "at most 1e10, ten seconds";
 /// Latest time of a change: some eleven days.
 const LATEST_MS: f64 = 1e9;
 
@@ -235,7 +241,7 @@ pub enum MachineError {
     Parts,
     /// A target that is too far from the board.
     #[error(
-        "a target on which {what} lasts {factor:e} times as long: the factor must be from 1e-9 to 1e9"
+        "a target on which {what} lasts {factor:e} times as long: the factor must be from 1e-6 to 1e6"
     )]
     Factor {
         /// What lasts so long.
@@ -244,8 +250,11 @@ pub enum MachineError {
         factor: f64,
     },
     /// A governor's changes.
-    #[error("{} changes in [[governor]], which are at most {GOVERNOR_MAX}, the later ones after the earlier", .0)]
+    #[error("{} changes in [[governor]]: they are at most {GOVERNOR_MAX}", .0)]
     Governor(usize),
+    /// The same: their order.
+    #[error("a change in [[governor]] from_ms = {} that is not later than the one before it", .0)]
+    Order(f64),
 }
 
 const POSITIVE: &str = "a finite number above 0";
@@ -290,9 +299,29 @@ impl Profile {
             for (way, bus) in [("to", copies.to), ("from", copies.from)] {
                 if let Some(bus) = bus {
                     let key = format!("copies.{name}.{way}.gb_s");
-                    number(key, bus.gb_s, POSITIVE, is_positive(bus.gb_s))?;
+                    let is_fine = (GB_S_LEAST..=GB_S_MOST).contains(&bus.gb_s);
+                    number(key, bus.gb_s, "from 1e-6 to 1e9", is_fine)?;
+                    let key = format!("copies.{name}.{way}.latency_ns");
+                    let is_fine = bus.latency_ns <= NS_MOST;
+                    number(key, bus.latency_ns as f64, AT_MOST_10_S, is_fine)?;
                 }
             }
+        }
+        for (name, calls) in &self.calls {
+            let all = [
+                ("launch_ns", calls.launch_ns),
+                ("gap_ns", calls.gap_ns),
+                ("wake_ns", calls.wake_ns),
+                ("completion_ns", calls.completion_ns),
+                ("offset_ns", calls.offset_ns.unsigned_abs()),
+            ];
+            for (key, ns) in all {
+                let key = format!("calls.{name}.{key}");
+                number(key, ns as f64, AT_MOST_10_S, ns <= NS_MOST)?;
+            }
+            let key = format!("calls.{name}.scale");
+            let is_fine = (FACTOR_LEAST..=FACTOR_MOST).contains(&calls.scale);
+            number(key, calls.scale, "from 1e-6 to 1e6", is_fine)?;
         }
         self.check_governor(&number)?;
         self.check_target()
@@ -317,11 +346,12 @@ impl Profile {
                 }
             }
         }
-        let is_in_order = self.governor.is_sorted_by(|a, b| ns(a) < ns(b));
-        match is_in_order && self.governor.len() <= GOVERNOR_MAX {
-            true => Ok(()),
-            false => Err(MachineError::Governor(self.governor.len())),
+        if self.governor.len() > GOVERNOR_MAX {
+            return Err(MachineError::Governor(self.governor.len()));
         }
+        let mut pairs = self.governor.iter().zip(self.governor.iter().skip(1));
+        let early = pairs.find(|(one, next)| ns(next) <= ns(one));
+        early.map_or(Ok(()), |(_, next)| Err(MachineError::Order(next.from_ms)))
     }
 
     /// Whether what the target has can be compared with what the board has.
@@ -542,7 +572,7 @@ mod tests {
             ("governor.gpu_mhz = 0", |it| {
                 it.governor = vec![step(1.0, 0.0)]
             }),
-            ("2 changes in [[governor]]", |it| {
+            ("from_ms = 1 that is not later", |it| {
                 it.governor = vec![step(1.0, 5.0), step(1.0, 6.0)];
             }),
             ("[target] cores and no [board] cores", |it| {

@@ -68,7 +68,7 @@ pub struct ReportArgs {
     pub plot: Option<PathBuf>,
     /// What calls are put together by; if it is not said, by entry point, thread and queue,
     /// and by kernel and source line if the log has any.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "other")]
     pub by: Option<By>,
     /// No more lines of each table; the others are one line.
     #[arg(long, value_name = "LINES")]
@@ -107,8 +107,17 @@ pub struct ReportArgs {
     /// Where files of the guest's programs are, with their debug information: a file of the
     /// same name, or a folder of such. The program and each `--file` of the run are found
     /// without it where they were.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = there)]
     pub symbols: Vec<PathBuf>,
+}
+
+/// A path that leads somewhere.
+fn there(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    match path.exists() {
+        true => Ok(path),
+        false => Err("there is no such file or folder".into()),
+    }
 }
 
 impl ReportArgs {
