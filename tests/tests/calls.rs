@@ -168,7 +168,9 @@ fn strip(from: &Path, to: &Path, option: &str, width: Width) {
         Width::Armhf => "arm-linux-gnueabihf-strip",
     };
     let mut strip = Command::new(machine);
-    let stripped = strip.arg(option).arg("-o").arg(to).arg(from).status();
+    // What is written after the run is not what ran.
+    strip.args(["--preserve-dates", option, "-o"]);
+    let stripped = strip.arg(to).arg(from).status();
     assert!(stripped.unwrap().success());
 }
 
