@@ -9,12 +9,13 @@
  * ONE: a launch and a clFinish, one after the other without a pause. MANY: so many launches
  * as the second argument says, and a clFinish. LAUNCH: by the device's timers, from the call
  * until the kernel started; DEVICE: how long each of many was executed. COLD: as ONE, after a
- * pause. TIME: a blocking copy to the device or from it. The first argument is the number of
- * repetitions. */
+ * pause. TIME: a copy to the device and a clFinish, or a blocking copy from it, each of memory
+ * that was not touched lately. The first argument is the number of repetitions. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Repetitions that do not count: caches are cold, and drivers compile. */
@@ -27,6 +28,8 @@
 #define NUMBER_MAX 1024
 /* Bytes of the greatest copy. */
 #define BYTES_MAX (4 << 20)
+/* Memory that is copied, a part after the other: no cache has all of it. */
+#define PLACES 24
 
 static cl_command_queue queue, profiled;
 static cl_kernel kernel;
@@ -107,9 +110,11 @@ static void set_up(void)
 	NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
 	large = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES_MAX, NULL, &error);
 	NEED(error);
-	host = calloc(BYTES_MAX, 1);
+	host = malloc(PLACES * BYTES_MAX);
 	if (!host)
 		exit(1);
+	/* Each page is one of its own. */
+	memset(host, 1, PLACES * BYTES_MAX);
 }
 
 static long long turn(void)
@@ -157,18 +162,25 @@ static long long executed(int number)
 
 static long long copy(int is_to, size_t bytes)
 {
-	long long began = now();
+	static int place;
+	char *at = host + (size_t)place * BYTES_MAX;
+	long long began;
 
-	if (is_to)
-		NEED(clEnqueueWriteBuffer(queue, large, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
-	else
-		NEED(clEnqueueReadBuffer(queue, large, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+	place = (place + 1) % PLACES;
+	began = now();
+	if (is_to) {
+		NEED(clEnqueueWriteBuffer(queue, large, CL_FALSE, 0, bytes, at, 0, NULL, NULL));
+		NEED(clFinish(queue));
+	} else {
+		NEED(clEnqueueReadBuffer(queue, large, CL_TRUE, 0, bytes, at, 0, NULL, NULL));
+	}
 	return now() - began;
 }
 
 int main(int argc, char **argv)
 {
-	static const size_t sizes[] = { 4, 1 << 12, 1 << 16, 1 << 18, 1 << 20, BYTES_MAX };
+	static const size_t sizes[] = { 4, 1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18,
+		1 << 20, BYTES_MAX };
 	const struct timespec pause = { .tv_nsec = PAUSE };
 	int repetitions = argc > 1 ? atoi(argv[1]) : 0;
 	int number = argc > 2 ? atoi(argv[2]) : 0;

@@ -177,6 +177,8 @@ pub struct Outcome {
     pub result: Vec<u8>,
     /// Nanoseconds that the API's function took on this CPU.
     pub cpu_ns: u64,
+    /// What equal work has in common ([`Reply::Done`](gil_wire::message::Reply)).
+    pub work: Option<u64>,
     /// The call's own out regions, in order, as far as their bytes are known.
     pub out: Vec<Output>,
     /// Operations that ended.
@@ -290,6 +292,7 @@ impl Outcome {
             cpu_ns: 0,
             out: Vec::new(),
             ended: Vec::new(),
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

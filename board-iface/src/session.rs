@@ -573,7 +573,13 @@ impl Server<'_> {
             notices: outcome.notices,
         };
         let posted = outcome.posted.clone();
-        let reply = Reply::Done { seq, done, posted };
+        let work = outcome.work;
+        let reply = Reply::Done {
+            seq,
+            done,
+            posted,
+            work,
+        };
         Ok(self.connection.reply(&reply, &payload, in_window)?)
     }
 }

@@ -48,6 +48,7 @@ impl Session for Echo {
             cpu_ns: 1,
             out: outs.map(Output::whole).collect(),
             ended: Vec::new(),
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

@@ -100,6 +100,7 @@ impl Session for Program {
             cpu_ns: 0,
             out: Vec::new(),
             ended: Vec::new(),
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

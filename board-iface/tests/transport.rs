@@ -57,6 +57,7 @@ impl Session for EchoSession {
             cpu_ns: 1,
             out: turned.collect(),
             ended: Vec::new(),
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

@@ -72,6 +72,7 @@ fn replay() -> Replay {
             busy_ns: 1,
             out: vec![3],
             reports: vec![],
+            work: None,
             notices: false,
         }),
     };

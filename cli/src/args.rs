@@ -201,6 +201,10 @@ pub struct RunArgs {
     /// Log from where in the program each call is made, for `gil report --by line`.
     #[arg(long, requires = "calls")]
     pub call_sites: bool,
+    /// Measure how long builds of programs take. Usually a build of the same sources with the
+    /// same options takes in simulated time what the first one took, in an earlier run too.
+    #[arg(long)]
+    pub measure_builds: bool,
     /// Draw by Debian's Mesa and this driver of a GPU, whose calls the board's own
     /// driver of that name executes: virtio_gpu, lima or panfrost. Usually programs draw
     /// by gil's libraries for EGL and OpenGL ES. With --screen or --display, virtio_gpu
@@ -453,6 +457,11 @@ impl RunArgs {
     /// [`BoardsError`] if they do not go together.
     pub fn chosen(&self) -> Result<Boards<'_>, BoardsError> {
         Boards::of(&self.boards, &self.keys)
+    }
+
+    /// Whether builds take what they took in earlier runs.
+    pub fn keeps_build_times(&self) -> bool {
+        !self.measure_builds
     }
 
     /// What the board's profile says that the target adds.

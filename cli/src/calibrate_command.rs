@@ -165,16 +165,6 @@ fn costs(launched: &Launched) -> String {
         ns(calls.offset_ns.unsigned_abs()),
         calls.repetitions,
     );
-    let ways = [
-        ("to the device", launched.copies.to),
-        ("from the device", launched.copies.from),
-    ];
-    for (way, bus) in ways {
-        if let Some(bus) = bus {
-            let latency = ns(bus.latency_ns);
-            text += &format!("copies {way}: {latency:.1} us and {:.2} GB/s\n", bus.gb_s);
-        }
-    }
     let Some(guest) = &launched.guest else {
         return text;
     };
@@ -187,12 +177,12 @@ fn costs(launched: &Launched) -> String {
     text += &row("the same after a pause", native, guest, |it| it.cold);
     let many = format!("{} launches and a finish", launched.number);
     text += &row(&many, native, guest, |it| it.many);
-    if let Some(bytes) = native.to.keys().next_back().copied() {
-        let of = |it: &Launches| it.to.get(&bytes).copied().unwrap_or_default();
+    for bytes in native.to.keys() {
+        let of = |it: &Launches| it.to.get(bytes).copied().unwrap_or_default();
         text += &row(&format!("{bytes} bytes to the device"), native, guest, of);
     }
-    if let Some(bytes) = native.from.keys().next_back().copied() {
-        let of = |it: &Launches| it.from.get(&bytes).copied().unwrap_or_default();
+    for bytes in native.from.keys() {
+        let of = |it: &Launches| it.from.get(bytes).copied().unwrap_or_default();
         text += &row(&format!("{bytes} bytes from the device"), native, guest, of);
     }
     text

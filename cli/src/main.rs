@@ -3,6 +3,7 @@
 
 mod args;
 mod bench_command;
+mod build_times;
 mod cache_command;
 mod calibrate_command;
 mod call_files;

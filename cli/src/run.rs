@@ -1,6 +1,7 @@
 //! `gil run`: from a program's name to its exit code.
 
 use crate::args::RunArgs;
+use crate::build_times;
 use crate::call_files;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
@@ -155,6 +156,9 @@ fn prepare_and_simulate(
     shared.serve(at, progress)?;
     let _recording = make("--record", args.record.as_deref(), &at.join(file::TRACE))?;
     let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
+    if args.keeps_build_times() {
+        build_times::link(&at.join(file::WORK_TIMES));
+    }
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
     if let Some(calls) = args.calls.as_deref().filter(|_| args.call_sites) {

@@ -133,6 +133,12 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         "--calls", default="", metavar="FILE", help="a row for every call"
     )
     bridge.add_argument(
+        "--work-times",
+        default="",
+        metavar="FILE",
+        help="what builds took in earlier runs; this one's are added",
+    )
+    bridge.add_argument(
         "--report",
         default="gil.json",
         metavar="FILE",
@@ -164,6 +170,9 @@ def bridge_for(args) -> GilBridge:
     packed = {"trace_compress": True} if args.compress else {}
     # And of a log of calls.
     logged = {"calls": args.calls} if args.calls else {}
+    # And of builds that take what they took.
+    if args.work_times:
+        logged["work_times"] = args.work_times
     # And of when the board waits.
     waits = {} if args.finish == "program" else {"finish_mode": args.finish}
     # And of processors that slow each other down, and what the target adds.

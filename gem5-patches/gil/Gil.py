@@ -85,6 +85,11 @@ class GilBridge(SimObject):
         "File in which every call gets a row, for 'gil report'; relative to "
         "the output folder. Empty: none",
     )
+    work_times = Param.String(
+        "",
+        "File with what builds took in earlier runs, which those of this one "
+        "are added to. Empty: none",
+    )
     report = Param.String(
         "",
         "File that gets gil's own report as JSON at the end; relative to the "

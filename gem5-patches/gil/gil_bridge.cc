@@ -86,6 +86,7 @@ GilBridge::configuration() const
     if (p.trace_compress)
         all += "trace-compress=on,";
     all += setting(*this, "calls", inOutputFolder(p.calls));
+    all += setting(*this, "work-times", p.work_times);
     all += setting(*this, "report", inOutputFolder(p.report));
     all += setting(*this, "monitor", p.monitor);
     all += setting(*this, "channel-files", p.channel_files);

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, calls, report, board-timeout, count, list-jobs, time, contention, costs, finish, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, gpu, detect, module, trace, trace-compress, calls, work-times, report, board-timeout, count, list-jobs, time, contention, costs, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// A board, as the configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,9 @@ pub struct Config {
     pub trace_compress: bool,
     /// `calls=FILE`: where every call gets a row.
     pub calls: Option<PathBuf>,
+    /// `work-times=FILE`: what builds took in earlier runs, and where those of this one are
+    /// added.
+    pub work_times: Option<PathBuf>,
     /// `report=FILE`: where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// `board-timeout=SECONDS`: how long one call may take in wall time;
@@ -142,6 +145,7 @@ impl Default for Config {
             trace: None,
             trace_compress: false,
             calls: None,
+            work_times: None,
             report: None,
             board_timeout: Some(BOARD_TIMEOUT),
             count: false,
@@ -317,6 +321,7 @@ impl Config {
             "trace" => self.trace = Some(path("trace", value)?),
             "trace-compress" => self.trace_compress = switch("trace-compress", value)?,
             "calls" => self.calls = Some(path("calls", value)?),
+            "work-times" => self.work_times = Some(path("work-times", value)?),
             "report" => self.report = Some(path("report", value)?),
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
@@ -453,7 +458,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,gpu=mali-400@0x9000,detect=symbol,\
-                    module=/gil.ko,trace=/t,trace-compress=on,calls=/c,report=/j,board-timeout=2.5,count=on,list-jobs=on,time=strict,contention=2.1,costs=cpu:2+opencl.gap:7,checkpoint-log=on,\
+                    module=/gil.ko,trace=/t,trace-compress=on,calls=/c,work-times=/w,report=/j,board-timeout=2.5,count=on,list-jobs=on,time=strict,contention=2.1,costs=cpu:2+opencl.gap:7,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -474,6 +479,7 @@ mod tests {
             trace: Some("/t".into()),
             trace_compress: true,
             calls: Some("/c".into()),
+            work_times: Some("/w".into()),
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,

@@ -18,6 +18,7 @@ use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
 use crate::submission::Submission;
 use crate::target::Target;
+use crate::work_times::{WorkTimes, WorkTimesError};
 use foldhash::{HashMap, HashMapExt};
 use gil_files::calls::{Finished, Mapped};
 use gil_files::container::Compression;
@@ -71,6 +72,7 @@ struct State {
     stats: Stats,
     trace: Option<Recorder>,
     calls: Option<CallLog>,
+    works: WorkTimes,
     channels: Channels,
     prediction: Prediction,
     counts_instructions: bool,
@@ -149,6 +151,9 @@ pub enum HostError {
     /// The log of calls.
     #[error(transparent)]
     CallLog(#[from] CallLogError),
+    /// The times of builds.
+    #[error(transparent)]
+    WorkTimes(#[from] WorkTimesError),
     /// The board's key.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -159,8 +164,8 @@ impl Host {
     /// the monitor, or to `sink` where there is none.
     ///
     /// # Errors
-    /// [`HostError`] if the monitor, a channel, the recording, the log of calls or the key
-    /// cannot be opened.
+    /// [`HostError`] if the monitor, a channel, the recording, the log of calls, the times of
+    /// builds or the key cannot be opened.
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
         let code = Arc::new(Code::default());
@@ -172,6 +177,8 @@ impl Host {
         let calls = config.calls.as_deref();
         let calls = calls.map(|path| CallLog::create(path, simulator));
         let calls = calls.transpose()?;
+        let works = config.work_times.as_deref().map(WorkTimes::open);
+        let works = works.transpose()?.unwrap_or_default();
         let boards = Boards::new(config, &cancel)?;
         let mut stats = Stats::new(simulator, config.contention);
         if config.list_jobs {
@@ -199,6 +206,7 @@ impl Host {
             stats,
             trace,
             calls,
+            works,
             channels: Channels::connect(config, &cancel)?,
             prediction: Prediction::default(),
             counts_instructions: false,
@@ -695,6 +703,7 @@ impl State {
             stats: &mut self.stats,
             trace: &mut self.trace,
             calls: &mut self.calls,
+            works: &mut self.works,
             events: &mut self.events,
             devices: &mut self.devices,
             others: &mut self.sessions,
@@ -769,6 +778,7 @@ impl State {
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 calls: &mut self.calls,
+                works: &mut self.works,
                 events: &mut self.events,
                 devices: &mut self.devices,
                 others: &mut HashMap::new(),

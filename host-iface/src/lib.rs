@@ -50,6 +50,7 @@ pub mod stand_in;
 pub mod stats;
 pub mod submission;
 pub mod target;
+pub mod work_times;
 
 pub use config::Config;
 pub use host::Host;

@@ -38,6 +38,7 @@ use crate::recorder::{Recorder, RecorderError};
 use crate::stats::Stats;
 use crate::submission::Submission;
 use crate::target::Target;
+use crate::work_times::WorkTimes;
 use called::{Called, Cost};
 use calls::{Call, Calls};
 use delivery::Delivery;
@@ -72,6 +73,8 @@ pub struct Context<'a> {
     pub trace: &'a mut Option<Recorder>,
     /// The log of calls.
     pub calls: &'a mut Option<CallLog>,
+    /// What equal work takes.
+    pub works: &'a mut WorkTimes,
     /// Where events are reported.
     pub events: &'a mut Events,
     /// The devices that sessions use.

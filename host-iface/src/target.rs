@@ -31,7 +31,7 @@ impl Target {
 /// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
 /// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.wake:IDLE_NS/NS`, `API.clock:FROM_NS/FACTOR` for
 /// each change of frequencies, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
-/// the device and from it.
+/// the device and from it, or `API.to-at:BYTES/NS` and `API.from-at:…` for each size that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllCosts {
     /// Of what the board's CPU does for calls.
@@ -84,6 +84,8 @@ impl AllCosts {
             }
             "to" => costs.copies.to = Some(transfer(value)?),
             "from" => costs.copies.from = Some(transfer(value)?),
+            "to-at" => measured(&mut costs.copies.to, value)?,
+            "from-at" => measured(&mut costs.copies.from, value)?,
             _ => return None,
         }
         Some(())
@@ -93,6 +95,19 @@ impl AllCosts {
 fn transfer(value: &str) -> Option<Transfer> {
     let (latency_ns, bytes_per_s) = pair(value)?;
     Transfer::new(latency_ns, bytes_per_s)
+}
+
+/// Adds what a copy took, of more bytes than those before.
+fn measured(of: &mut Option<Transfer>, value: &str) -> Option<()> {
+    let (bytes, ns) = value.split_once('/')?;
+    let (bytes, ns) = (bytes.parse().ok()?, ns.parse().ok()?);
+    match of {
+        Some(of) => of.add(bytes, ns),
+        None => {
+            *of = Some(Transfer::measured(bytes, ns));
+            Some(())
+        }
+    }
 }
 
 fn pair(value: &str) -> Option<(u64, f64)> {
@@ -137,8 +152,13 @@ mod tests {
         let gles = all.of(number("gles"));
         assert_eq!([99, 100].map(|start| gles.clocks.at(start, 10)), [20, 5]);
         assert_eq!((gles.wake.at(71, 0), gles.wake.at(70, 0)), (8, 0));
-        let copies = [gles.copies.to, gles.copies.from];
-        assert_eq!(copies.map(|it| it.unwrap().of(1000)), [1040, 550]);
+        let copies = [&gles.copies.to, &gles.copies.from];
+        assert_eq!(copies.map(|it| it.as_ref().unwrap().of(1000)), [1040, 550]);
+        let text = "gles.to-at:4/10+gles.to-at:104/110+gles.from-at:1/7";
+        let all: AllCosts = text.parse().unwrap();
+        let gles = all.of(number("gles"));
+        let copies = [&gles.copies.to, &gles.copies.from];
+        assert_eq!(copies.map(|it| it.as_ref().unwrap().of(54)), [60, 7]);
     }
 
     #[test]
@@ -161,6 +181,9 @@ mod tests {
             "opencl.clock:5/1+opencl.clock:5/2",
             "opencl.to:1/inf",
             "opencl.from:-1/1e9",
+            "opencl.to-at:5",
+            "opencl.to-at:5/1+opencl.to-at:5/2",
+            "opencl.to:5/1+opencl.to-at:5/2",
             "direct3d.launch:1",
             "cpu:1+",
         ] {

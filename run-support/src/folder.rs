@@ -63,6 +63,8 @@ pub mod file {
     pub const TRACE: &str = "trace";
     /// The log of calls.
     pub const CALLS: &str = "calls";
+    /// What builds took, also in earlier runs.
+    pub const WORK_TIMES: &str = "work-times";
     /// The socket of the process that serves shared folders.
     pub const FILES: &str = "files";
     /// The socket that `gil run` listens on.

@@ -45,6 +45,7 @@ impl Session for Echo {
             cpu_ns: 1,
             out: call.regions.into_iter().map(Output::whole).collect(),
             ended: Vec::new(),
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

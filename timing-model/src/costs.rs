@@ -41,7 +41,7 @@ impl Wake {
 }
 
 /// What copies take on the target, if not as long as on the board.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// To the device.
     pub to: Option<Transfer>,
@@ -82,12 +82,7 @@ impl Costs {
 
     /// What an operation lasts on the target. What takes no time on the board takes none.
     pub fn lasts(&self, engine: Engine, measured: &Measured) -> u64 {
-        let transfer = match engine {
-            Engine::COPY_IN => self.copies.to,
-            Engine::COPY_OUT => self.copies.from,
-            _ => None,
-        };
-        match (measured.duration_ns, transfer) {
+        match (measured.duration_ns, self.transfer(engine)) {
             (0, _) => 0,
             (_, Some(transfer)) => transfer.of(measured.bytes),
             (duration_ns, None) => {
@@ -97,6 +92,15 @@ impl Costs {
                     _ => self.clocks.at(measured.start_ns, duration_ns),
                 }
             }
+        }
+    }
+
+    /// What its copies take, if not as long as on the board.
+    pub fn transfer(&self, engine: Engine) -> Option<&Transfer> {
+        match engine {
+            Engine::COPY_IN => self.copies.to.as_ref(),
+            Engine::COPY_OUT => self.copies.from.as_ref(),
+            _ => None,
         }
     }
 

@@ -17,7 +17,7 @@
 /// First bytes of every connection.
 pub const MAGIC: [u8; 8] = *b"gil-wire";
 /// Version of everything in this crate that is not generated.
-pub const PROTOCOL_VERSION: u32 = 10;
+pub const PROTOCOL_VERSION: u32 = 11;
 /// Bit of [`Hello::capabilities`]: the sender has a key, and goes on with
 /// peers only that prove that they have it too.
 pub const SECURE: u64 = 2;

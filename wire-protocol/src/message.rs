@@ -293,6 +293,10 @@ pub enum Reply<'a> {
         /// What calls without an answer took since the answer before, an entry
         /// point each: parts of the call's own time.
         posted: Vec<Posted>,
+        /// A number that equal work has in common, such as the compilation of the same
+        /// sources with the same options for the same device: in simulated time it takes
+        /// what it took the first time. `None` for all else.
+        work: Option<u64>,
     },
     /// An awaited operation ended. Payload: of each report, in order, its
     /// output, then its text.
@@ -389,11 +393,12 @@ mod tests {
             seq: 5,
             done,
             posted,
+            work: Some(9),
         };
         let reply = postcard::to_stdvec(&reply).unwrap();
         assert_eq!(
             reply,
-            [&[1, 5], &alone[..], &[1, 6, 7, 8, 9]].concat(),
+            [&[1, 5], &alone[..], &[1, 6, 7, 8, 9, 1, 9]].concat(),
             "what recordings keep stands alone"
         );
     }

@@ -18,16 +18,16 @@
 //! ```
 //!
 //! Where a driver spends time on profiling, kernels that nobody profiles are faster than the
-//! board's timers say, and the offset is below 0. Copies take what a straight line over their
-//! bytes says of the native ones, of which such a call costs `launch + completion`. What the
-//! guest's driver does for a copy passes at the same time.
+//! board's timers say, and the offset is below 0. Copies take what the native ones took, of
+//! which such a call costs `launch + completion`: from and to memory that was not touched lately,
+//! from the device by a blocking call, to the device by one that does not block and a finish, as
+//! most programs do it.
 
 use crate::c_program;
 use crate::error::BenchError;
 use crate::sampling::Times;
 use clap::Args;
 use gil_board_client::profile::{Bus, Calls, Copies, Profile};
-use linregress::fit_low_level_regression_model_without_statistics;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
@@ -134,7 +134,7 @@ pub fn launches(
     let plain = guest("as they are", None, None)?;
     let calls = native.calls(&plain, repetitions, device);
     let copies = native.copies(&calls);
-    let corrected = guest("corrected", Some(&calls), Some(copies))?;
+    let corrected = guest("corrected", Some(&calls), Some(copies.clone()))?;
     Ok(Launched {
         api: API,
         calls,
@@ -299,22 +299,17 @@ impl Launches {
     }
 }
 
-/// The straight line of least squares over copies' times less what calls cost, each equation
-/// divided by the time; `None` where more bytes take no longer.
+/// Copies' times less what calls cost; `None` if none was measured.
 fn bus(times: &BTreeMap<u64, Duration>, calls_ns: u64) -> Option<Bus> {
-    let rows = times.iter().flat_map(|(bytes, time)| {
-        let ns = (time.as_nanos() as f64).max(1.0);
-        [ns, 1.0, *bytes as f64].map(|it| it / ns)
+    let measured = times.iter().map(|(bytes, time)| {
+        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // What takes no time does not follow the bus.
+        (*bytes, ns.saturating_sub(calls_ns).max(1))
     });
-    let rows: Vec<f64> = rows.collect();
-    let found = fit_low_level_regression_model_without_statistics(&rows, times.len(), 3).ok()?;
-    let &[latency, per_byte] = &found[..] else {
-        return None;
-    };
-    let gb_s = 1.0 / per_byte;
-    (gb_s.is_finite() && gb_s > 0.0).then(|| Bus {
-        latency_ns: (latency.round().max(0.0) as u64).saturating_sub(calls_ns),
-        gb_s,
+    let measured: Vec<_> = measured.collect();
+    (!measured.is_empty()).then(|| Bus {
+        measured,
+        ..Bus::default()
     })
 }
 
@@ -366,20 +361,17 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_a_line() {
-        let native = launches(
-            "launch 1 1 1 1 1\nto 1000 3500\nto 2000 4500\nto 10000 12500\nfrom 5 9\nfrom 50 7\n",
-        );
+    fn copies_take_what_was_measured_beside_the_call() {
+        let native = launches("launch 1 1 1 1 1\nto 1000 3500\nto 2000 4500\nto 10 400\n");
         let calls = Calls {
             launch_ns: 300,
             completion_ns: 200,
             ..Calls::default()
         };
         let copies = native.copies(&calls);
-        let to = copies.to.unwrap();
-        assert_eq!(to.latency_ns, 2000);
-        assert!((to.gb_s - 1.0).abs() < 1e-9, "{to:?}");
-        assert_eq!(copies.from, None, "more bytes take less");
+        let to = copies.to.unwrap().measured;
+        assert_eq!(to, [(10, 1), (1000, 3000), (2000, 4000)]);
+        assert_eq!(copies.from, None);
     }
 
     #[test]

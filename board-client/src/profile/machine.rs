@@ -22,6 +22,8 @@ use std::fmt::Write as _;
 
 /// Most changes that a governor makes.
 pub const GOVERNOR_MAX: usize = 1000;
+/// Most sizes of measured copies.
+pub const MEASURED_MAX: usize = 64;
 /// Least and greatest number of times that an operation may last as long on the target.
 const FACTOR_LEAST: f64 = 1e-6;
 const FACTOR_MOST: f64 = 1e6;
@@ -173,19 +175,71 @@ impl Parts {
     }
 }
 
-/// A copy in one direction, as the target's bus does it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A copy in one direction, as the target's bus does it: by a bandwidth, or as copies were
+/// measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Bus {
     /// Nanoseconds that each copy takes beside its bytes.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_none")]
     pub latency_ns: u64,
     /// 10⁹ bytes a second: above 0.
-    pub gb_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gb_s: Option<f64>,
+    /// Instead: bytes and nanoseconds of copies, by rising bytes. Others lie on straight lines
+    /// between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<(u64, u64)>,
+}
+
+fn number(key: String, value: f64, must: &'static str, is_fine: bool) -> Result<(), MachineError> {
+    match is_fine {
+        true => Ok(()),
+        false => Err(MachineError::Number { key, value, must }),
+    }
+}
+
+fn is_none(ns: &u64) -> bool {
+    *ns == 0
+}
+
+impl Bus {
+    fn check(&self, key: &str) -> Result<(), MachineError> {
+        let has_both = self.latency_ns > 0 && !self.measured.is_empty();
+        if has_both || self.gb_s.is_some() != self.measured.is_empty() {
+            return Err(MachineError::Bus(key.into()));
+        }
+        if let Some(gb_s) = self.gb_s {
+            let is_fine = (GB_S_LEAST..=GB_S_MOST).contains(&gb_s);
+            number(format!("{key}.gb_s"), gb_s, "from 1e-6 to 1e9", is_fine)?;
+        }
+        let latency = ("latency_ns", self.latency_ns);
+        let times = self.measured.iter().map(|(_, ns)| ("measured", *ns));
+        for (name, ns) in times.chain([latency]) {
+            let key = format!("{key}.{name}");
+            number(key, ns as f64, AT_MOST_10_S, ns <= NS_MOST)?;
+        }
+        let sizes = self.measured.iter().map(|(bytes, _)| *bytes);
+        match sizes.is_sorted_by(|one, next| one < next) && self.measured.len() <= MEASURED_MAX {
+            true => Ok(()),
+            false => Err(MachineError::Measured(key.into())),
+        }
+    }
+
+    /// The part of the setting `costs` for this direction of an API's copies.
+    fn write(&self, name: &str, way: &str, text: &mut String) {
+        if let Some(gb_s) = self.gb_s {
+            let (latency_ns, bytes_per_s) = (self.latency_ns, gb_s * 1e9);
+            let _ = write!(text, "+{name}.{way}:{latency_ns}/{bytes_per_s}");
+        }
+        for (bytes, ns) in &self.measured {
+            let _ = write!(text, "+{name}.{way}-at:{bytes}/{ns}");
+        }
+    }
 }
 
 /// Copies to the device and from it; what is absent takes what it takes on the board.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Copies {
     /// To the device.
@@ -249,6 +303,16 @@ pub enum MachineError {
         /// How many times.
         factor: f64,
     },
+    /// A copy's time, by none of both ways or by both.
+    #[error(
+        "[{0}]: say gb_s (and latency_ns), or measured = [[BYTES, NANOSECONDS], …], and not both"
+    )]
+    Bus(String),
+    /// The sizes of measured copies.
+    #[error(
+        "{0}.measured: its copies must be at most {MEASURED_MAX}, each of more bytes than the one before"
+    )]
+    Measured(String),
     /// A governor's changes.
     #[error("{} changes in [[governor]]: they are at most {GOVERNOR_MAX}", .0)]
     Governor(usize),
@@ -266,10 +330,6 @@ fn is_positive(value: f64) -> bool {
 impl Profile {
     /// Whether the machines' numbers can be.
     pub(super) fn check_machines(&self) -> Result<(), MachineError> {
-        let number = |key: String, value, must, is_fine: bool| match is_fine {
-            true => Ok(()),
-            false => Err(MachineError::Number { key, value, must }),
-        };
         let machines = [("board", &self.board), ("target", &self.target)];
         for (part, machine) in machines {
             for quantity in Quantity::ALL {
@@ -296,15 +356,8 @@ impl Profile {
             number(key, sum, "at most 1", sum <= 1.0 + 1e-9)?;
         }
         for (name, copies) in &self.copies {
-            for (way, bus) in [("to", copies.to), ("from", copies.from)] {
-                if let Some(bus) = bus {
-                    let key = format!("copies.{name}.{way}.gb_s");
-                    let is_fine = (GB_S_LEAST..=GB_S_MOST).contains(&bus.gb_s);
-                    number(key, bus.gb_s, "from 1e-6 to 1e9", is_fine)?;
-                    let key = format!("copies.{name}.{way}.latency_ns");
-                    let is_fine = bus.latency_ns <= NS_MOST;
-                    number(key, bus.latency_ns as f64, AT_MOST_10_S, is_fine)?;
-                }
+            for (way, bus) in copies.ways() {
+                bus.check(&format!("copies.{name}.{way}"))?;
             }
         }
         for (name, calls) in &self.calls {
@@ -433,13 +486,18 @@ impl Profile {
             }
         }
         for (name, copies) in &self.copies {
-            for (way, bus) in [("to", copies.to), ("from", copies.from)] {
-                if let Some(bus) = bus {
-                    let (latency_ns, bytes_per_s) = (bus.latency_ns, bus.gb_s * 1e9);
-                    let _ = write!(text, "+{name}.{way}:{latency_ns}/{bytes_per_s}");
-                }
+            for (way, bus) in copies.ways() {
+                bus.write(name, way, text);
             }
         }
+    }
+}
+
+impl Copies {
+    fn ways(&self) -> impl Iterator<Item = (&'static str, &Bus)> {
+        let all = [("to", &self.to), ("from", &self.from)];
+        all.into_iter()
+            .filter_map(|(way, bus)| Some((way, bus.as_ref()?)))
     }
 }
 
@@ -525,14 +583,18 @@ mod tests {
             Copies {
                 to: Some(Bus {
                     latency_ns: 10,
-                    gb_s: 1.5,
+                    gb_s: Some(1.5),
+                    measured: Vec::new(),
                 }),
-                from: None,
+                from: Some(Bus {
+                    measured: vec![(4, 7), (400, 70)],
+                    ..Bus::default()
+                }),
             },
         )]
         .into();
         profile.check_machines().unwrap();
-        let costs = "gles.clock:0/1.5+gles.clock:2500000/1+opencl.to:10/1500000000";
+        let costs = "gles.clock:0/1.5+gles.clock:2500000/1+opencl.to:10/1500000000+opencl.from-at:4/7+opencl.from-at:400/70";
         assert_eq!(profile.costs().as_deref(), Some(costs));
     }
 

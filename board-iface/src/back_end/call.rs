@@ -99,6 +99,7 @@ pub struct Call {
     shared: Vec<Hold>,
     frees: Option<(Vec<Leaving>, Left)>,
     cpu: Duration,
+    work: Option<u64>,
     waits: bool,
     ended: Vec<Ended>,
     enqueued: bool,
@@ -131,6 +132,7 @@ impl Call {
             shared: Vec::new(),
             frees: None,
             cpu: Duration::ZERO,
+            work: None,
             waits: false,
             ended: Vec::new(),
             enqueued: false,
@@ -192,6 +194,11 @@ impl Call {
         };
         self.cpu += took;
         result
+    }
+
+    /// Equal work has this number in common.
+    pub fn set_work(&mut self, work: Option<u64>) {
+        self.work = work;
     }
 
     /// Forgets the time so far: what was measured is no work of the call.
@@ -394,6 +401,7 @@ impl Call {
             status: CallStatus::Ran,
             result,
             cpu_ns: self.cpu.as_nanos() as u64,
+            work: self.work,
             out: outs.map(output).collect(),
             ended: self.ended,
             notices: false,

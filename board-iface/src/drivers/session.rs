@@ -101,6 +101,7 @@ fn outcome(op: Op, is_answered: bool, did: Did) -> Outcome {
         cpu_ns: did.cpu_ns,
         out: did.out,
         ended: did.ended,
+        work: None,
         notices: false,
         posted: Vec::new(),
     }

@@ -36,6 +36,7 @@ pub mod subgroups;
 pub mod support;
 mod svm;
 mod waits;
+mod work;
 
 pub use driver::{Driver, OpenClError};
 

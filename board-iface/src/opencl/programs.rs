@@ -12,6 +12,7 @@ use super::generated::dispatch::run;
 use super::generated::types::*;
 use super::printing::mentions;
 use super::session::Session;
+use super::work::Work;
 use crate::back_end::{Call, Pointer, Refusal};
 use crate::region::{Budget, Counted};
 use gil_kernel_signatures::{Program, Signatures, Target, spirv};
@@ -53,6 +54,16 @@ impl Text {
     /// Whether there is none: it is of a binary, or built in.
     pub fn is_empty(&self) -> bool {
         self.source.is_empty() && self.il.is_empty()
+    }
+
+    /// Gives each of its parts, but for its options.
+    pub(super) fn parts(&self, mut part: impl FnMut(&[u8])) {
+        part(self.source.as_bytes());
+        part(&self.il);
+        for (name, text) in &*self.headers {
+            part(name.as_bytes());
+            part(text.as_bytes());
+        }
     }
 
     fn signatures(&self) -> Signatures {
@@ -223,6 +234,7 @@ impl Session {
         if !files.is_empty() {
             self.compiled(args.program, files);
         }
+        self.number_work(call, (Work::Build, args.program), &args.options);
         Ok(result)
     }
 
@@ -243,6 +255,7 @@ impl Session {
         };
         let result = self.building(call, target, run)?;
         self.compiled(args.program, headers);
+        self.number_work(call, (Work::Compile, args.program), &args.options);
         Ok(result)
     }
 
@@ -270,6 +283,7 @@ impl Session {
             program.made_of = made_of;
             program.hides_arg_info = hides;
         }
+        self.number_work(call, (Work::Link, args.new), &args.options);
         Ok(result)
     }
 

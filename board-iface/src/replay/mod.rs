@@ -489,6 +489,7 @@ fn ran(result: &[u8], cpu_ns: u64) -> Outcome {
         cpu_ns,
         out: Vec::new(),
         ended: Vec::new(),
+        work: None,
         notices: false,
         posted: Vec::new(),
     }

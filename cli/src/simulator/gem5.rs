@@ -220,6 +220,9 @@ impl<'a> Gem5<'a> {
         if self.args.record.is_some() {
             command.arg("--record").arg(at.join(file::TRACE));
         }
+        if self.args.keeps_build_times() {
+            command.arg("--work-times").arg(at.join(file::WORK_TIMES));
+        }
         if self.args.calls.is_some() {
             command.arg("--calls").arg(at.join(file::CALLS));
         }

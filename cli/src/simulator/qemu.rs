@@ -269,6 +269,9 @@ impl Qemu<'_> {
         if args.calls.is_some() {
             option += &format!(",calls={}", at(file::CALLS));
         }
+        if args.keeps_build_times() {
+            option += &format!(",work-times={}", at(file::WORK_TIMES));
+        }
         if args.compress {
             option += ",trace-compress=on";
         }

@@ -37,6 +37,7 @@ impl State {
             stats: &mut self.stats,
             trace: &mut self.trace,
             calls: &mut self.calls,
+            works: &mut self.works,
             events: &mut self.events,
             devices: &mut self.devices,
             others: &mut self.sessions,

@@ -156,7 +156,11 @@ impl Session {
             false => None,
         };
         *header = received.header;
-        let (done, posted) = decode(main, header)?;
+        let (mut done, posted, work) = decode(main, header)?;
+        if let Some(work) = work {
+            let own_ns = context.works.of(work, own_ns(&done, &posted));
+            done.cpu_ns = own_ns.saturating_add(posted_ns(&posted));
+        }
         self.check(main, &done, received.payload_len, received.in_window)?;
         let places = places.as_deref();
         let mut slots = self.delivery.slots(context, main, &done, waits, places);
@@ -312,9 +316,7 @@ fn account(
 ) {
     let now_ns = main.submission.now_ns();
     context.stats.board_busy(place, done.busy_ns);
-    let own_ns = posted
-        .iter()
-        .fold(done.cpu_ns, |left, post| left.saturating_sub(post.cpu_ns));
+    let own_ns = own_ns(done, posted);
     let entry = context.stats.entry(main.envelope.op);
     entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(own_ns);
     context
@@ -340,14 +342,29 @@ fn account(
         .saturating_add(now_ns.saturating_sub(returns_ns));
 }
 
+/// What posts before a call took, which its answer says with its own.
+fn posted_ns(posted: &[Posted]) -> u64 {
+    let each = posted.iter().map(|post| post.cpu_ns);
+    each.fold(0, u64::saturating_add)
+}
+
+/// What the call itself took.
+fn own_ns(done: &Done<'_>, posted: &[Posted]) -> u64 {
+    done.cpu_ns.saturating_sub(posted_ns(posted))
+}
+
 /// The answer to a call.
-fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<(Done<'a>, Vec<Posted>), ClientError> {
+fn decode<'a>(
+    main: &Call<'_>,
+    header: &'a [u8],
+) -> Result<(Done<'a>, Vec<Posted>, Option<u64>), ClientError> {
     match postcard::from_bytes(header).map_err(FrameError::from)? {
-        Reply::Done { seq, done, posted }
-            if seq == main.submission.seq && posted.len() <= POSTED_MAX =>
-        {
-            Ok((done, posted))
-        }
+        Reply::Done {
+            seq,
+            done,
+            posted,
+            work,
+        } if seq == main.submission.seq && posted.len() <= POSTED_MAX => Ok((done, posted, work)),
         Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         Reply::Departed { reason } => Err(ClientError::Departed(reason.into())),
         other => Err(unexpected(&other, "the call's answer")),

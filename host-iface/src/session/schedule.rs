@@ -219,6 +219,17 @@ impl Schedule {
         main.entry_ns.saturating_add(self.costs.cpu.at(cpu_ns))
     }
 
+    /// When an enqueue reaches its queue, which returns then if nothing waits for it. What a
+    /// copy takes by the target's bus includes what its driver does for it.
+    pub(super) fn submits_ns(&self, main: &Call<'_>, returns_ns: u64) -> u64 {
+        let envelope = main.envelope;
+        let costs = self.costs.of(envelope.op);
+        match costs.transfer(Engine(envelope.engine.0)) {
+            Some(_) => main.entry_ns,
+            None => returns_ns,
+        }
+    }
+
     /// When a thread goes on that waits in this call for what ends then.
     pub(super) fn seen_ns(&self, main: &Call<'_>, end_ns: u64) -> u64 {
         self.costs.of(main.envelope.op).seen(end_ns)

@@ -26,7 +26,8 @@ impl Session {
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
             self.schedule.expect(main, true);
-            let put = self.schedule.enqueue(main, returns_ns);
+            let submit_ns = self.schedule.submits_ns(main, returns_ns);
+            let put = self.schedule.enqueue(main, submit_ns);
             put.map_err(|_| wrong("an operation that cannot be enqueued".into()))?;
         }
         for report in &done.reports {
@@ -105,7 +106,8 @@ impl Session {
         let mut answer = match end_ns.filter(|_| waits) {
             Some(end_ns) => {
                 let seen_ns = self.schedule.seen_ns(main, end_ns);
-                answered(main, seen_ns.max(returns_ns), WaitKind::Sleep)
+                let ready_ns = self.schedule.submits_ns(main, returns_ns);
+                answered(main, seen_ns.max(ready_ns), WaitKind::Sleep)
             }
             None => answered(main, returns_ns, WaitKind::Occupy),
         };

@@ -53,6 +53,7 @@ pub struct Act {
     pub status: CallStatus,
     pub result: Vec<u8>,
     pub cpu_ns: u64,
+    pub work: Option<u64>,
     pub out: Vec<Vec<u8>>,
     /// Refuses the enqueue with this error.
     pub refuses: Option<i32>,
@@ -84,6 +85,7 @@ impl Default for Act {
             out: vec![],
             refuses: None,
             reports: vec![],
+            work: None,
             notices: false,
             later: vec![],
             hang_up: false,
@@ -419,7 +421,13 @@ fn act(
     };
     let seq = call.seq + u64::from(act.answers_another);
     let posted = Vec::new();
-    let reply = Reply::Done { seq, done, posted };
+    let work = act.work;
+    let reply = Reply::Done {
+        seq,
+        done,
+        posted,
+        work,
+    };
     send(
         stream,
         &reply,

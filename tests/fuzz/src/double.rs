@@ -69,6 +69,7 @@ impl Session for Buffer {
             cpu_ns: 1000,
             out,
             ended,
+            work: None,
             notices: false,
             posted: Vec::new(),
         }

@@ -151,6 +151,7 @@ impl Corpus {
                 seq: call.seq,
                 done: done.clone(),
                 posted: Vec::new(),
+                work: None,
             };
             self.keep("frames", &format!("{name}-done"), &frame_of(&reply, &[]));
         }
@@ -338,7 +339,13 @@ impl Corpus {
                 out: out.clone(),
             };
             let posted = Vec::new();
-            let reply = Reply::Done { seq, done, posted };
+            let work = Some(7);
+            let reply = Reply::Done {
+                seq,
+                done,
+                posted,
+                work,
+            };
             frame_of(&reply, &vec![9; out.iter().sum::<u64>() as usize])
         };
         let report = Report {

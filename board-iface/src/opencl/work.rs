@@ -1,0 +1,114 @@
+//! Numbers of builds: equal sources with equal options for equal devices have the same, so
+//! that they take the same simulated time, whatever else the machine does, and whether or not
+//! the driver has kept what it compiled.
+
+use super::driver::{fetch, fetch_handle};
+use super::generated::types::*;
+use super::session::Session;
+use crate::back_end::{Call, Pointer};
+use gil_wire::call::{Handle, InData};
+use gil_wire::generated::opencl::Kind;
+use sha2::{Digest, Sha256};
+use std::fs;
+
+/// What takes the same time if all else is the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    Build,
+    Compile,
+    Link,
+}
+
+impl Session {
+    /// Numbers what a call compiled or linked into this program. What has no text (a driver's
+    /// binary) has no number.
+    pub(super) fn number_work(
+        &self,
+        call: &mut Call,
+        (work, program): (Work, Handle),
+        options: &InData<'_>,
+    ) {
+        let Ok(program) = self.table.get(program, Kind::Program) else {
+            return;
+        };
+        let texts = self.texts(program);
+        let options = call.bytes(options).ok().flatten().unwrap_or_default();
+        if texts.is_empty() || texts.iter().any(|text| text.is_empty()) {
+            return;
+        }
+        let mut sum = Sum(Sha256::new());
+        sum.add(&[work as u8]);
+        sum.add(&cpu());
+        sum.add(options);
+        for device in self.devices_of(program) {
+            for name in [CL_DEVICE_NAME, CL_DRIVER_VERSION] {
+                sum.add(&self.driver.device_bytes(device, name).unwrap_or_default());
+            }
+        }
+        for text in &texts {
+            text.parts(|part| sum.add(part));
+        }
+        call.set_work(Some(sum.number()));
+    }
+
+    fn devices_of(&self, program: Pointer) -> Vec<Pointer> {
+        let Some(info) = self.driver.functions.clGetProgramInfo else {
+            return Vec::new();
+        };
+        // SAFETY: the program is alive, and `fetch` provides a buffer of the size it states.
+        let all = fetch(|size, value, len| unsafe {
+            info(
+                program.as_ptr().cast(),
+                CL_PROGRAM_DEVICES,
+                size,
+                value,
+                len,
+            )
+        });
+        let all = all.unwrap_or_default();
+        all.chunks(size_of::<usize>())
+            .filter_map(fetch_handle)
+            .collect()
+    }
+}
+
+/// Parts that cannot be taken for one another.
+struct Sum(Sha256);
+
+impl Sum {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    fn number(self) -> u64 {
+        let digest = self.0.finalize();
+        let first = digest.first_chunk().copied();
+        u64::from_le_bytes(first.unwrap_or_default())
+    }
+}
+
+/// The board's processor, as Linux names it (`proc_cpuinfo(5)`). Other systems are told by
+/// their devices alone.
+fn cpu() -> Vec<u8> {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let of = |line: &&str| line.starts_with("model name") || line.starts_with("CPU part");
+    text.lines().find(of).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_do_not_run_into_one_another() {
+        let number = |parts: &[&[u8]]| {
+            let mut sum = Sum(Sha256::new());
+            parts.iter().for_each(|part| sum.add(part));
+            sum.number()
+        };
+        assert_ne!(number(&[b"ab", b"c"]), number(&[b"a", b"bc"]));
+        assert_ne!(number(&[b"ab"]), number(&[b"ab", b""]));
+        assert_eq!(number(&[b"ab", b"c"]), number(&[b"ab", b"c"]));
+    }
+}
