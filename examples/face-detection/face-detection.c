@@ -3,10 +3,11 @@
  * Finds faces: an integral image and a cascade of Haar-like features, both on
  * the device, with windows of many sizes.
  *
- *     face-detection [--out FILE] [WIDTH HEIGHT]      (default: 267 189)
+ *     face-detection [--out FILE] [WIDTH [HEIGHT]] [cpu|device]      (default: 267 189)
  *
  * The scene is drawn from integers, with faces in known places. All arithmetic
- * is in integers; every window's score is compared with the CPU's. The output
+ * is in integers; every window's score is compared with the CPU's, unless only
+ * one of the two is to find the faces. The output
  * is the scene as a PGM with a frame around every face that was found.
  */
 #include "cascade.h"
@@ -217,23 +218,34 @@ static int32_t score_here(const uint32_t *integral, int stride, int x, int y, in
 	return score;
 }
 
-/* How many windows have another score than here. */
-static int differences(const struct image *image, const struct plan *plan, const int32_t *scores)
+static void detect_here(const struct image *image, const struct plan *plan, int32_t *scores)
 {
 	uint32_t *integral = integrate_here(image);
-	int wrong = 0;
 
 	for (int i = 0; i < plan->count; i++) {
 		const struct size *size = &plan->sizes[i];
 
 		for (int row = 0; row < size->rows; row++)
 			for (int column = 0; column < size->columns; column++)
-				wrong += scores[size->first + row * size->columns + column] !=
-					 score_here(integral, image->width + 1,
-						    column * size->step, row * size->step,
-						    size->window);
+				scores[size->first + row * size->columns + column] =
+					score_here(integral, image->width + 1,
+						   column * size->step, row * size->step,
+						   size->window);
 	}
 	free(integral);
+}
+
+/* How many windows have another score than here. */
+static int differences(const struct image *image, const struct plan *plan, const int32_t *scores)
+{
+	int32_t *here = allocate((size_t)plan->windows * sizeof(*here));
+	int wrong = 0;
+
+	detect_here(image, plan, here);
+	for (int i = 0; i < plan->windows; i++)
+		wrong += scores[i] != here[i];
+	printf("face-detection: %d windows have another score than on the CPU\n", wrong);
+	free(here);
 	return wrong;
 }
 
@@ -311,24 +323,39 @@ static int finds_the_faces(const struct place *faces, int face_count, const stru
 	return right == face_count && found_count == face_count;
 }
 
+/* Where the faces are found, which may be the last argument. */
+static const char *place_option(int *argc, char **argv)
+{
+	const char *last = argv[*argc - 1];
+
+	if (*argc < 2 || (strcmp(last, "cpu") && strcmp(last, "device")))
+		return "both";
+	--*argc;
+	return last;
+}
+
 int main(int argc, char **argv)
 {
 	const char *out = output_option(&argc, argv);
+	const char *where = place_option(&argc, argv);
 	int width = (int)number(argc, argv, 1, 96, 4096, 267);
-	int height = (int)number(argc, argv, 2, 96, 4096, 189);
+	int height = (int)number(argc, argv, 2, 96, 4096, argc > 1 ? width * 7 / 10 : 189);
 	struct image image = image_new(width, height);
 	struct place faces[MAX_FACES];
 	int face_count = scene(&image, faces, MAX_FACES);
 	struct plan plan = plan_for(&image);
 	int32_t *scores = allocate((size_t)plan.windows * sizeof(*scores));
 	struct found *found = allocate(MAX_FOUND * sizeof(*found));
-	int found_count, wrong, is_right;
+	int found_count, wrong = 0, is_right;
 	unsigned char *file;
 	size_t bytes;
 
-	detect_on_device(&image, &plan, scores);
-	wrong = differences(&image, &plan, scores);
-	printf("face-detection: %d windows have another score than on the CPU\n", wrong);
+	if (strcmp(where, "cpu"))
+		detect_on_device(&image, &plan, scores);
+	else
+		detect_here(&image, &plan, scores);
+	if (!strcmp(where, "both"))
+		wrong = differences(&image, &plan, scores);
 	found_count = best(&plan, scores, found);
 	for (int i = 0; i < found_count; i++) {
 		struct place at = found[i].at;
