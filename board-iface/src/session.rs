@@ -449,6 +449,7 @@ impl Server<'_> {
             budget: &self.budget,
         });
         if let Some(times) = self.options.scripted {
+            outcome.work = None;
             outcome.cpu_ns = times.cpu_ns;
             let ended = outcome.ended.iter_mut();
             ended.for_each(|op| op.duration_ns = times.device_ns);

@@ -245,3 +245,31 @@ fn a_profile_adds_what_calls_cost() {
         }
     }
 }
+
+/// What the guest's clock and the calls around it may add to a build.
+const AROUND_NS: i64 = 50_000;
+
+/// Nanoseconds of each of a program's builds.
+fn builds(source: &str) -> Vec<i64> {
+    let program = guest_program("tests/guest/cl_builds.c", Link::OpenCl);
+    let program = program.display().to_string();
+    let run = Run::new([&program, source]).finish().ok();
+    let times: Vec<i64> = run.stdout.lines().map(|ns| ns.parse().unwrap()).collect();
+    assert_eq!(times.len(), 3, "{run:?}");
+    times
+}
+
+#[test]
+fn the_same_program_built_again_takes_what_it_took() {
+    // No run before has built this.
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap();
+    let source = (since.as_nanos() as u32).to_string();
+    let first = builds(&source);
+    let later = builds(&source);
+    let same = |one: i64, other: i64| (one - other).abs() < AROUND_NS;
+    assert!(same(first[0], first[1]), "again in one run: {first:?}");
+    assert!(!same(first[0], first[2]), "other options: {first:?}");
+    for (one, other) in first.iter().zip(&later) {
+        assert!(same(*one, *other), "another run: {first:?} {later:?}");
+    }
+}

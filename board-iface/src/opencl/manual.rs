@@ -145,6 +145,7 @@ impl Manual for Board {
         args: wire::ClCreateContextArgs,
     ) -> Result<wire::ClCreateContextReply, Refusal> {
         let result = notices::create_context(session, call, &args)?;
+        session.number_context(call, args.new);
         Ok(wire::ClCreateContextReply { result })
     }
 
@@ -154,6 +155,7 @@ impl Manual for Board {
         args: wire::ClCreateContextFromTypeArgs,
     ) -> Result<wire::ClCreateContextFromTypeReply, Refusal> {
         let result = notices::create_context_from_type(session, call, &args)?;
+        session.number_context(call, args.new);
         Ok(wire::ClCreateContextFromTypeReply { result })
     }
 

@@ -49,6 +49,8 @@ pub struct Session {
     pub(super) stand_ins: Vec<StandIn>,
     /// Notices about contexts.
     pub(super) notices: Notices,
+    /// How many contexts it made.
+    pub(super) contexts: u64,
     /// What is remembered of programs' texts.
     pub(super) programs: Programs,
     /// Kernels that print.
@@ -78,6 +80,7 @@ impl Session {
             operations: Operations::default(),
             stand_ins: Vec::new(),
             notices: Notices::default(),
+            contexts: 0,
             programs: Programs::default(),
             printing: Printing::default(),
             svm: Svm::default(),

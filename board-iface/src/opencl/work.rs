@@ -1,6 +1,8 @@
-//! Numbers of builds: equal sources with equal options for equal devices have the same, so
-//! that they take the same simulated time, whatever else the machine does, and whether or not
-//! the driver has kept what it compiled.
+//! Numbers of what takes long on the board's CPU and comes again in each run, so that it takes
+//! the same simulated time, whatever else the machine does, and whether or not the driver has
+//! kept what it compiled. Builds of equal sources with equal options for equal devices have
+//! the same number, and so have a process's first contexts of equal devices, its second ones,
+//! and so on.
 
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;
@@ -9,6 +11,7 @@ use crate::back_end::{Call, Pointer};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::Kind;
 use sha2::{Digest, Sha256};
+use std::ffi::c_void;
 use std::fs;
 
 /// What takes the same time if all else is the same.
@@ -17,6 +20,7 @@ pub(super) enum Work {
     Build,
     Compile,
     Link,
+    Context,
 }
 
 impl Session {
@@ -36,41 +40,65 @@ impl Session {
         if texts.is_empty() || texts.iter().any(|text| text.is_empty()) {
             return;
         }
-        let mut sum = Sum(Sha256::new());
-        sum.add(&[work as u8]);
-        sum.add(&cpu());
+        let devices = self.listed(
+            program,
+            self.driver.functions.clGetProgramInfo,
+            CL_PROGRAM_DEVICES,
+        );
+        let mut sum = self.sum(work, &devices);
         sum.add(options);
-        for device in self.devices_of(program) {
-            for name in [CL_DEVICE_NAME, CL_DRIVER_VERSION] {
-                sum.add(&self.driver.device_bytes(device, name).unwrap_or_default());
-            }
-        }
         for text in &texts {
             text.parts(|part| sum.add(part));
         }
         call.set_work(Some(sum.number()));
     }
 
-    fn devices_of(&self, program: Pointer) -> Vec<Pointer> {
-        let Some(info) = self.driver.functions.clGetProgramInfo else {
+    /// Numbers a call that made this context.
+    pub(super) fn number_context(&mut self, call: &mut Call, context: Handle) {
+        let Ok(context) = self.table.get(context, Kind::Context) else {
+            return;
+        };
+        self.contexts += 1;
+        let devices = self.listed(
+            context,
+            self.driver.functions.clGetContextInfo,
+            CL_CONTEXT_DEVICES,
+        );
+        let mut sum = self.sum(Work::Context, &devices);
+        sum.add(&self.contexts.to_le_bytes());
+        call.set_work(Some(sum.number()));
+    }
+
+    fn sum(&self, work: Work, devices: &[Pointer]) -> Sum {
+        let mut sum = Sum(Sha256::new());
+        sum.add(&[work as u8]);
+        sum.add(&cpu());
+        for device in devices {
+            for name in [CL_DEVICE_NAME, CL_DRIVER_VERSION] {
+                sum.add(&self.driver.device_bytes(*device, name).unwrap_or_default());
+            }
+        }
+        sum
+    }
+
+    /// The devices that an object is of.
+    fn listed<T>(&self, object: Pointer, info: Option<InfoOf<T>>, name: cl_uint) -> Vec<Pointer> {
+        let Some(info) = info else {
             return Vec::new();
         };
-        // SAFETY: the program is alive, and `fetch` provides a buffer of the size it states.
+        // SAFETY: the object is alive and the function is its kind's, and `fetch` provides a
+        // buffer of the size it states.
         let all = fetch(|size, value, len| unsafe {
-            info(
-                program.as_ptr().cast(),
-                CL_PROGRAM_DEVICES,
-                size,
-                value,
-                len,
-            )
+            info(object.as_ptr().cast(), name, size, value, len)
         });
         let all = all.unwrap_or_default();
-        all.chunks(size_of::<usize>())
-            .filter_map(fetch_handle)
-            .collect()
+        let each = all.chunks(size_of::<usize>());
+        each.filter_map(fetch_handle).collect()
     }
 }
+
+/// A function that says something of an object.
+type InfoOf<T> = unsafe extern "C" fn(*mut T, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
 
 /// Parts that cannot be taken for one another.
 struct Sum(Sha256);
