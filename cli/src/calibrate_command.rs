@@ -169,7 +169,7 @@ fn costs(launched: &Launched) -> String {
         return text;
     };
     text += &format!(
-        "{:34} {:>12} {:>22} {:>22}\n",
+        "{:39} {:>12} {:>22} {:>22}\n",
         "", "natively", "in the guest", "with these costs"
     );
     let native = &launched.native;
@@ -179,11 +179,16 @@ fn costs(launched: &Launched) -> String {
     text += &row(&many, native, guest, |it| it.many);
     for bytes in native.to.keys() {
         let of = |it: &Launches| it.to.get(bytes).copied().unwrap_or_default();
-        text += &row(&format!("{bytes} bytes to the device"), native, guest, of);
+        text += &row(
+            &format!("{bytes} bytes there, a launch, 4 back"),
+            native,
+            guest,
+            of,
+        );
     }
     for bytes in native.from.keys() {
         let of = |it: &Launches| it.from.get(bytes).copied().unwrap_or_default();
-        text += &row(&format!("{bytes} bytes from the device"), native, guest, of);
+        text += &row(&format!("a launch, {bytes} bytes back"), native, guest, of);
     }
     text
 }
@@ -197,7 +202,7 @@ fn row(
     let native = of(native);
     let [plain, corrected] = guest.each_ref().map(|it| beside(of(it), native));
     format!(
-        "{what:34} {:>9.1} us {plain:>22} {corrected:>22}\n",
+        "{what:39} {:>9.1} us {plain:>22} {corrected:>22}\n",
         us(native)
     )
 }

@@ -18,10 +18,9 @@
 //! ```
 //!
 //! Where a driver spends time on profiling, kernels that nobody profiles are faster than the
-//! board's timers say, and the offset is below 0. Copies take what the native ones took, of
-//! which such a call costs `launch + completion`: from and to memory that was not touched lately,
-//! from the device by a blocking call, to the device by one that does not block and a finish, as
-//! most programs do it.
+//! board's timers say, and the offset is below 0. A copy's time is what it adds to a program
+//! natively: `to` beside a launch and a copy of 4 bytes back, `from` beside a launch and a
+//! finish.
 
 use crate::c_program;
 use crate::error::BenchError;
@@ -114,7 +113,7 @@ pub fn launches(
         let calls = native.calls(&native.alone(), repetitions, device);
         return Ok(Launched {
             api: API,
-            copies: native.copies(&calls),
+            copies: native.copies(),
             calls,
             number: MANY,
             native,
@@ -133,7 +132,7 @@ pub fn launches(
     };
     let plain = guest("as they are", None, None)?;
     let calls = native.calls(&plain, repetitions, device);
-    let copies = native.copies(&calls);
+    let copies = native.copies();
     let corrected = guest("corrected", Some(&calls), Some(copies.clone()))?;
     Ok(Launched {
         api: API,
@@ -289,22 +288,22 @@ impl Launches {
         }
     }
 
-    /// What copies take on the board beside what such calls cost.
-    fn copies(&self, calls: &Calls) -> Copies {
-        let calls_ns = calls.launch_ns.saturating_add(calls.completion_ns);
+    /// What copies take on the board beside what is around them.
+    fn copies(&self) -> Copies {
+        let least = self.from.values().next().copied().unwrap_or_default();
         Copies {
-            to: bus(&self.to, calls_ns),
-            from: bus(&self.from, calls_ns),
+            to: bus(&self.to, least),
+            from: bus(&self.from, self.one),
         }
     }
 }
 
-/// Copies' times less what calls cost; `None` if none was measured.
-fn bus(times: &BTreeMap<u64, Duration>, calls_ns: u64) -> Option<Bus> {
+/// Copies' times less what is around them; `None` if none was measured.
+fn bus(times: &BTreeMap<u64, Duration>, around: Duration) -> Option<Bus> {
     let measured = times.iter().map(|(bytes, time)| {
-        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let ns = u64::try_from(time.saturating_sub(around).as_nanos());
         // What takes no time does not follow the bus.
-        (*bytes, ns.saturating_sub(calls_ns).max(1))
+        (*bytes, ns.unwrap_or(u64::MAX).max(1))
     });
     let measured: Vec<_> = measured.collect();
     (!measured.is_empty()).then(|| Bus {
@@ -361,17 +360,14 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_what_was_measured_beside_the_call() {
-        let native = launches("launch 1 1 1 1 1\nto 1000 3500\nto 2000 4500\nto 10 400\n");
-        let calls = Calls {
-            launch_ns: 300,
-            completion_ns: 200,
-            ..Calls::default()
-        };
-        let copies = native.copies(&calls);
-        let to = copies.to.unwrap().measured;
-        assert_eq!(to, [(10, 1), (1000, 3000), (2000, 4000)]);
-        assert_eq!(copies.from, None);
+    fn copies_take_what_they_add() {
+        let native =
+            launches("launch 500 1 1 1 1\nto 10 900\nto 2000 4500\nfrom 4 1100\nfrom 9000 2500\n");
+        let copies = native.copies();
+        assert_eq!(copies.to.unwrap().measured, [(10, 1), (2000, 3400)]);
+        assert_eq!(copies.from.unwrap().measured, [(4, 600), (9000, 2000)]);
+        let none = launches("launch 500 1 1 1 1\n").copies();
+        assert_eq!((none.to, none.from), (None, None));
     }
 
     #[test]
