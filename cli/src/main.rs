@@ -14,6 +14,7 @@ mod image_command;
 mod input;
 mod kernel_command;
 mod launch;
+mod live;
 mod machine;
 mod monitor;
 mod output;

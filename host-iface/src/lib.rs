@@ -17,6 +17,7 @@
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`call_log`] | a row for every call of a run |
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
+//! | [`busy`] | how long engines are busy, while a run is looked at |
 //! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
 //! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
@@ -24,6 +25,7 @@
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod boards;
+pub mod busy;
 pub mod call_log;
 pub mod channels;
 pub mod checkpoint;
