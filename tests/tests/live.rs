@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -198,6 +199,60 @@ fn value(text: &str, name: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The last picture of a run that is over has the figures of the report, as its table says
+/// them.
+fn has_the_figures(ended: &Ended) {
+    let (picture, after) = (&ended.last_picture, &ended.after);
+    for name in [
+        "simulated time",
+        "on the GPU",
+        "on the board's CPU",
+        "wall time",
+    ] {
+        let (said, drawn) = (value(after, name), value(picture, name));
+        assert!(drawn.starts_with(&said), "{name}: {picture}{after}");
+    }
+    for name in ["simulator", "bridge", "board", "transport"] {
+        let said = value(after, &format!("  {name}"));
+        let [time, unit, share, sign] = said.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{name}: {said}");
+        };
+        let drawn = value(picture, &format!(" {name}"));
+        assert_eq!(drawn, format!("{share} {sign} {time} {unit}"), "{picture}");
+    }
+    for entry in [
+        "clEnqueueNDRangeKernel",
+        "clEnqueueReadBuffer",
+        "clBuildProgram",
+    ] {
+        let (said, drawn) = (value(after, entry), value(picture, entry));
+        let said: Vec<_> = said.split(' ').collect();
+        let (count, cpu) = (said[0], said[said.len() - 2..].join(" "));
+        let has_all = drawn.starts_with(count) && drawn.contains(&cpu);
+        assert!(has_all, "{drawn}: {after}");
+    }
+    let (all, drawn) = (value(after, " all"), value(picture, "OpenCL"));
+    assert_eq!(drawn.split(' ').nth(1), all.split(' ').next(), "{picture}");
+    let number = |pointer: &str| ended.report.pointer(pointer).unwrap().as_f64().unwrap();
+    let slowdown = number("/wall/total_ns") / number("/simulated/program_ns");
+    let drawn = value(picture, "slowdown");
+    assert_eq!(drawn.split(' ').next(), Some(&*format!("{slowdown:.1}")));
+    let bytes = gil_report::bytes(number("/totals/bytes_to_board") as u64);
+    assert_eq!(value(picture, "to board"), bytes, "{picture}");
+}
+
+/// What the program writes to both streams.
+fn output(rounds: u32) -> String {
+    let round = |n: u32| {
+        let done = (n % 10 == 0).then(|| format!("{n} done\n"));
+        format!(
+            "\x1b[32mround\x1b[0m {n} of {rounds}\n{}",
+            done.unwrap_or_default()
+        )
+    };
+    (1..=rounds).map(round).collect()
+}
+
 #[test]
 fn a_view_has_the_figures_of_the_summary() {
     let user = User::runs(&[&rounds(), "40", "20"], None);
@@ -206,68 +261,38 @@ fn a_view_has_the_figures_of_the_summary() {
     assert!(!running.contains("[32m"), "{running}");
     let ended = user.ends();
     assert!(ended.status.success() && ended.is_restored);
-    let (picture, after) = (ended.last_picture, ended.after);
-    for name in [
-        "simulated time",
-        "on the GPU",
-        "on the board's CPU",
-        "wall time",
-    ] {
-        let said = value(&after, name);
-        assert!(
-            value(&picture, name).starts_with(&said),
-            "{name}: {picture}{after}"
-        );
-    }
-    for name in ["simulator", "bridge", "board", "transport"] {
-        let said = value(&after, &format!("  {name}"));
-        let [time, unit, share, sign] = said.split(' ').collect::<Vec<_>>()[..] else {
-            panic!("{name}: {said}");
-        };
-        let drawn = format!("{share} {sign} {time} {unit}");
-        assert_eq!(
-            value(&picture, &format!(" {name}")),
-            drawn,
-            "{picture}{after}"
-        );
-    }
-    let entries = ended.report["entries"].as_array().unwrap();
-    assert!(entries.len() > 8);
-    for entry in [
-        "clEnqueueNDRangeKernel",
-        "clEnqueueReadBuffer",
-        "clBuildProgram",
-    ] {
-        let said = value(&after, entry);
-        let said: Vec<_> = said.split(' ').collect();
-        let drawn = value(&picture, entry);
-        // Count and GPU time; behind the share the board's CPU.
-        let (begin, cpu) = (said[0], said[said.len() - 2..].join(" "));
-        assert!(
-            drawn.starts_with(begin) && drawn.contains(&cpu),
-            "{drawn}: {after}"
-        );
-    }
-    let (all, drawn) = (value(&after, " all"), value(&picture, "OpenCL"));
-    assert_eq!(drawn.split(' ').nth(1), all.split(' ').next(), "{picture}");
-    let passed = |pointer: &str| ended.report.pointer(pointer).unwrap().as_f64().unwrap();
-    let slowdown = passed("/wall/total_ns") / passed("/simulated/program_ns");
-    let drawn = value(&picture, "slowdown");
-    assert_eq!(drawn.split(' ').next(), Some(&*format!("{slowdown:.1}")));
-    let bytes = gil_report::bytes(passed("/totals/bytes_to_board") as u64);
-    assert_eq!(value(&picture, "to board"), bytes, "{picture}");
+    has_the_figures(&ended);
     // All of the output comes then, and as it was written.
-    let lines: String = (1..=40)
-        .map(|n| {
-            let more = if n % 10 == 0 {
-                format!("{n} done\n")
-            } else {
-                String::new()
-            };
-            format!("\x1b[32mround\x1b[0m {n} of 40\n{more}")
-        })
-        .collect();
-    assert!(after.contains(&lines), "{after}");
+    assert!(ended.after.contains(&output(40)), "{}", ended.after);
+}
+
+#[test]
+fn a_view_of_gem5_has_them_too() {
+    let Some(gem5) = std::env::var_os("GIL_GEM5") else {
+        gil_need::skip(
+            "gem5",
+            "set GIL_GEM5 to a gem5.opt built with EXTRAS=gem5-patches",
+        );
+        return;
+    };
+    let outdir = tempfile::tempdir().unwrap();
+    let [gem5, outdir] = [Path::new(&gem5), outdir.path()].map(|path| path.to_str().unwrap());
+    let simulator = [
+        "--sim", "gem5", "--mode", "se", "--gem5", gem5, "--outdir", outdir,
+    ];
+    let program = [&*rounds(), "10", "0"];
+    let ended = User::runs(&[&simulator[..], &program].concat(), None).ends();
+    assert!(
+        ended.status.success() && ended.is_restored,
+        "{}",
+        ended.after
+    );
+    has_the_figures(&ended);
+    assert!(
+        ended.after.contains("round\x1b[0m 10 of 10\n"),
+        "{}",
+        ended.after
+    );
 }
 
 #[test]
