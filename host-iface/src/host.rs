@@ -38,6 +38,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 mod checkpoint;
+mod clock;
 mod live;
 
 /// Most sessions at a time: more processes than use a GPU at once, and a bound
@@ -473,6 +474,9 @@ impl State {
     ) -> Result<(Answer, Took), MailboxError> {
         if mailbox.kind == kind::GPU {
             return Ok(self.gpu(memory, mailbox));
+        }
+        if mailbox.kind == kind::CLOCK {
+            return Ok((self.clock(mailbox), Took::default()));
         }
         if mailbox.kind == kind::OPEN {
             return self.open(mailbox).map(|answer| (answer, Took::default()));

@@ -19,6 +19,7 @@
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
 //! | [`busy`] | how long engines are busy, while a run is looked at |
 //! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
+//! | [`target`], [`rates`] | what the target adds to the board's times; its GPU's clock |
 //! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
@@ -46,6 +47,7 @@ pub mod memory;
 pub mod pace;
 pub mod prediction;
 mod printed;
+pub mod rates;
 pub mod recorder;
 pub mod session;
 pub mod stand_in;

@@ -37,7 +37,7 @@ use crate::memory::GuestMemory;
 use crate::recorder::{Recorder, RecorderError};
 use crate::stats::Stats;
 use crate::submission::Submission;
-use crate::target::Target;
+use crate::target::{AllCosts, Target};
 use called::{Called, Cost};
 use calls::{Call, Calls};
 use delivery::Delivery;
@@ -196,6 +196,11 @@ impl Session {
     /// The guest process that it belongs to.
     pub fn process(&self) -> u32 {
         self.links.first().process()
+    }
+
+    /// What the target adds, from now on.
+    pub fn have_costs(&mut self, costs: &Arc<AllCosts>) {
+        self.schedule.costs = costs.clone();
     }
 
     /// Whether it has a connection to a board.
