@@ -215,8 +215,8 @@ fn event_arrived(event: Event, simulation: &mut Simulation<'_>, state: &mut Stat
         }
         Event::FirstCall { .. } => state.first_call = Some(Instant::now()),
         Event::Console { stream, bytes } => {
-            progress.clear();
             if !simulation.view.holds(stream, &bytes) {
+                progress.clear();
                 return pass_on(stream, &bytes, &|| overdue(simulation, state));
             }
         }
@@ -246,9 +246,9 @@ impl State {
 }
 
 fn warn(text: &str, simulation: &mut Simulation<'_>) {
-    simulation.progress.clear();
     let line = format!("gil: {text}\n");
     if !simulation.view.holds(Stream::Err, line.as_bytes()) {
+        simulation.progress.clear();
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }

@@ -225,19 +225,25 @@ mod tests {
         }
     }
 
-    fn report(count: u64) -> Report {
-        let mut report = Report::default();
-        report.entries = vec![
+    fn entries(kernels: u64) -> Vec<Entry> {
+        vec![
             entry(1, "clFinish", 3, [0, 0, 5_000_000]),
             entry(1, "clBuildProgram", 1, [0, 410_000_000, 430_000_000]),
             entry(
                 1,
                 "clEnqueueNDRangeKernel",
-                count,
+                kernels,
                 [3_000_000, 0, 9_000_000],
             ),
             entry(2, "eglInitialize", 1, [0, 20_000, 80_000]),
-        ];
+        ]
+    }
+
+    fn report(kernels: u64) -> Report {
+        let mut report = Report {
+            entries: entries(kernels),
+            ..Report::default()
+        };
         report.simulated.program_ns = 12_345_678;
         report.simulated.gpu_ns = 3_000_000;
         report.simulated.board_cpu_ns = 410_020_000;

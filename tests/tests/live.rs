@@ -244,7 +244,7 @@ fn has_the_figures(ended: &Ended) {
 /// What the program writes to both streams.
 fn output(rounds: u32) -> String {
     let round = |n: u32| {
-        let done = (n % 10 == 0).then(|| format!("{n} done\n"));
+        let done = n.is_multiple_of(10).then(|| format!("{n} done\n"));
         format!(
             "\x1b[32mround\x1b[0m {n} of {rounds}\n{}",
             done.unwrap_or_default()
@@ -322,7 +322,8 @@ fn whatever_ends_the_run_the_terminal_is_as_it_was() {
     let sent = |signal: Signal| {
         move |user: &mut User| kill(Pid::from_raw(user.gil.id() as i32), signal).unwrap()
     };
-    let ways: [(&dyn Fn(&mut User), Option<i32>); 3] = [
+    type Way<'a> = (&'a dyn Fn(&mut User), Option<i32>);
+    let ways: [Way<'_>; 3] = [
         (&typed, Some(130)),
         (&sent(Signal::SIGTERM), Some(143)),
         (&sent(Signal::SIGQUIT), None),
