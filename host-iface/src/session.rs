@@ -37,7 +37,7 @@ use crate::memory::GuestMemory;
 use crate::recorder::{Recorder, RecorderError};
 use crate::stats::Stats;
 use crate::submission::Submission;
-use crate::target::{AllCosts, Target};
+use crate::target::Target;
 use called::{Called, Cost};
 use calls::{Call, Calls};
 use delivery::Delivery;
@@ -199,7 +199,7 @@ impl Session {
     }
 
     /// What the target adds, from now on.
-    pub fn have_costs(&mut self, costs: &Arc<AllCosts>) {
+    pub fn have_costs(&mut self, costs: &Arc<crate::target::AllCosts>) {
         self.schedule.costs = costs.clone();
     }
 

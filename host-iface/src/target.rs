@@ -31,14 +31,14 @@ impl Target {
 /// Of the target's CPU, and of each API's operations. Written as `+` between
 /// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
 /// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.wake:IDLE_NS/NS`, `API.clock:FROM_NS/FACTOR` for
-/// each change of frequencies, `gpu:HZ` and `API.rate:HZ/FACTOR` where the guest may set the
-/// GPU's clock, which has the first rate until then, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
+/// each change of frequencies, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
 /// the device and from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllCosts {
     /// Of what the board's CPU does for calls.
     pub cpu: CpuRatio,
-    /// What the guest may set the GPU's clock to.
+    /// What the guest may set the GPU's clock to: written as `gpu:HZ` for the rate that it
+    /// has first, and `API.rate:HZ/FACTOR` for each.
     pub rates: Rates,
     apis: Vec<(u16, Costs)>,
 }
