@@ -14,6 +14,7 @@
  *   kernel.c   sessions of the kernel's own, for other modules
  *   fences.c   sync files that signal at a simulated time
  *   extents.c  that memory as chains of physical extents
+ *   clock.c    the GPU's clock in sysfs
  *   device.c   the simulator's device in place of the marker, if it has one
  *   doorbell.S the one instruction sequence that the simulator looks for
  */
@@ -247,6 +248,9 @@ int gil_kernel_submit(struct gil_session *session, struct gil_block *block);
 bool gil_kernel_ring(struct gil_mailbox *mailbox, u32 kind);
 int gil_kernel_pass_time(struct gil_session *session, u32 kind, u64 deadline_ns);
 u64 gil_counter(void);
+
+/* clock.c */
+extern const struct attribute_group *gil_clock_groups[];
 
 /* fences.c */
 long gil_fence(struct gil_fence_arg __user *user);

@@ -105,6 +105,7 @@ static struct miscdevice gil_device = {
 	.fops = &gil_fops,
 	/* Like a render node: for every user. */
 	.mode = 0666,
+	.groups = gil_clock_groups,
 };
 
 static int __init gil_init(void)

@@ -54,6 +54,9 @@
 //! from_ms = 2500
 //! gpu_mhz = 300
 //!
+//! [guest_governor]       # or: what the guest may set the GPU's clock to
+//! gpu_mhz = [300, 600, 800]
+//!
 //! [copies.gles]          # as the target's bus does them
 //! to = { latency_ns = 9000, gb_s = 3.2 }
 //! from = { latency_ns = 9000, gb_s = 2.8 }
@@ -61,8 +64,10 @@
 //!
 //! What is absent changes nothing.
 
+mod guest_governor;
 mod machine;
 
+pub use guest_governor::{GuestGovernor, RATES_MAX};
 pub use machine::{
     Bus, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
 };
@@ -111,6 +116,9 @@ pub struct Profile {
     /// When the target's clocks change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub governor: Vec<Step>,
+    /// What the guest may set the target's clocks to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_governor: Option<GuestGovernor>,
 }
 
 fn is_default(machine: &Machine) -> bool {
@@ -284,6 +292,7 @@ impl Profile {
             parts: BTreeMap::new(),
             copies: BTreeMap::new(),
             governor: Vec::new(),
+            guest_governor: None,
         }
     }
 

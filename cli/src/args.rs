@@ -229,6 +229,11 @@ pub struct RunArgs {
     /// wrong.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Show in the terminal how the run does while it goes on: calls a second, what the
+    /// GPU does in simulated time, where wall time goes, the slowest calls and the last
+    /// lines of the program's output, all of which comes after the view is closed.
+    #[arg(long, conflicts_with_all = ["quiet", "tty"])]
+    pub live: bool,
     /// The guest's memory; if it is not said, 1G, or more if its packages and
     /// files need more.
     #[arg(long, value_name = "SIZE", value_parser = size)]

@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::input;
+use crate::live::{LiveError, View};
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
 use crate::screen::{Screen, ScreenError};
@@ -38,6 +39,9 @@ pub enum LaunchError {
     /// The guest's display.
     #[error(transparent)]
     Screen(#[from] ScreenError),
+    /// The view of the run.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// Its process.
     #[error("{simulator} cannot be started: {source}")]
     Start {
@@ -70,6 +74,7 @@ pub fn simulate(
     let connection = monitor::listen(listener, sender.clone());
     let relays = relays(simulator, at, &sender)?;
     let _terminal = give_input(args, at)?;
+    let view = View::of(args)?;
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
@@ -95,6 +100,7 @@ pub fn simulate(
         progress,
         logs: console.into_iter().chain([log]).collect(),
         screen: screen.as_ref(),
+        view,
     });
     if let Some(screen) = screen {
         screen.deliver(&mut ended.exit);

@@ -15,6 +15,7 @@ mod image_command;
 mod input;
 mod kernel_command;
 mod launch;
+mod live;
 mod machine;
 mod monitor;
 mod output;

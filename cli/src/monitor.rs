@@ -1,8 +1,8 @@
 //! Reads what the bridge in the simulator reports: events over a Unix socket on which `gil run`
 //! listens.
 
-use gil_wire::monitor::{Event, MAX_EVENT};
-use std::io::{self, Read};
+use gil_wire::monitor::{ASK, Event, MAX_EVENT};
+use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +32,14 @@ impl Connection {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .is_some()
+    }
+
+    /// Asks how the run does. The answer is an event.
+    pub fn ask(&self) {
+        if let Some(stream) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Whoever is gone gives no answer.
+            let _ = stream.write_all(&[ASK]);
+        }
     }
 
     /// Says that nobody wants the simulation any more, if there is one. What the

@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::build_times;
 use crate::call_files;
 use crate::launch::{self, LaunchError};
+use crate::live;
 use crate::output::{Made, Output, OutputError};
 use crate::report;
 use crate::screen;
@@ -203,6 +204,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     placed::check(&args.files)?;
     script::check_early(args)?;
     stdin::check(args)?;
+    live::check(args).map_err(LaunchError::from)?;
     args.check_target()?;
     let recorded = args.record.is_some();
     args.chosen()?.check(recorded, args.first_contact())?;

@@ -1,6 +1,7 @@
 //! Supervises a running simulation: passes the program's output on, and ends all
 //! processes in every case.
 
+use crate::live::View;
 use crate::monitor::{Connection, Message};
 use crate::relay::Relay;
 use crate::screen::Screen;
@@ -57,6 +58,8 @@ pub struct Simulation<'a> {
     pub logs: Vec<PathBuf>,
     /// The guest's display.
     pub screen: Option<&'a Screen>,
+    /// What the user sees of the run.
+    pub view: View,
 }
 
 /// The result of a simulation.
@@ -95,6 +98,9 @@ pub fn watch(mut simulation: Simulation<'_>) -> Ended {
         }
     };
     finish(&mut simulation, &mut state);
+    simulation.view.end(state.report.as_deref());
+    // The run's exit is known.
+    let _ = uncover(&mut simulation, &state);
     simulation.progress.clear();
     Ended {
         exit: explained(exit, &simulation.logs),
@@ -139,6 +145,11 @@ struct State {
 
 /// One message, or one look at the clock and at the simulator. The exit, if it is over.
 fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
+    if simulation.view.look(&simulation.connection)
+        && let Some(exit) = uncover(simulation, state)
+    {
+        return Some(exit);
+    }
     match simulation.messages.recv_timeout(SLICE) {
         // The clock is looked at also while messages keep coming.
         Ok(message) => {
@@ -155,6 +166,14 @@ fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
         return state.exit.take();
     }
     overdue(simulation, state)
+}
+
+/// Closes the view, and writes what it held back.
+fn uncover(simulation: &mut Simulation<'_>, state: &State) -> Option<Exit> {
+    let held = simulation.view.close();
+    let overdue = || overdue(simulation, state);
+    let written = held.write(|stream, bytes| pass_on(stream, bytes, &overdue));
+    written.unwrap_or_else(|error| Some(not_passed_on(&error)))
 }
 
 /// The exit, if the run takes longer than it may.
@@ -185,16 +204,21 @@ fn handle(message: Message, simulation: &mut Simulation<'_>, state: &mut State) 
     }
 }
 
-fn event_arrived(event: Event, simulation: &Simulation<'_>, state: &mut State) -> Option<Exit> {
+fn event_arrived(event: Event, simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
     let progress = simulation.progress;
     match event {
         Event::Ready { .. } => progress.say(simulation.loaded),
         Event::Driver { .. } => progress.say("starting the program"),
-        Event::Started { .. } => progress.clear(),
+        Event::Started { .. } => {
+            progress.clear();
+            simulation.view.begin();
+        }
         Event::FirstCall { .. } => state.first_call = Some(Instant::now()),
         Event::Console { stream, bytes } => {
-            progress.clear();
-            return pass_on(stream, &bytes, &|| overdue(simulation, state));
+            if !simulation.view.holds(stream, &bytes) {
+                progress.clear();
+                return pass_on(stream, &bytes, &|| overdue(simulation, state));
+            }
         }
         Event::Exited { code, signal, .. } => state.ends(Exit::program(code, signal)),
         Event::Failed { code, reason } => {
@@ -205,10 +229,11 @@ fn event_arrived(event: Event, simulation: &Simulation<'_>, state: &mut State) -
             };
             state.ends(Exit::because(code, origin, reason));
         }
-        Event::Warning { text } => warn(&text, progress),
+        Event::Warning { text } => warn(&text, simulation),
         Event::Fatal { text } => return Some(Exit::bridge(text)),
         Event::Report { json } => state.report = Some(json),
-        Event::Watch { text } => warn(&format!("watch: {text}"), progress),
+        Event::Watch { text } => warn(&format!("watch: {text}"), simulation),
+        Event::Live { json } => simulation.view.say(&json),
     }
     None
 }
@@ -220,9 +245,12 @@ impl State {
     }
 }
 
-fn warn(text: &str, progress: &Progress) {
-    progress.clear();
-    let _ = writeln!(io::stderr(), "gil: {text}");
+fn warn(text: &str, simulation: &mut Simulation<'_>) {
+    let line = format!("gil: {text}\n");
+    if !simulation.view.holds(Stream::Err, line.as_bytes()) {
+        simulation.progress.clear();
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
 }
 
 /// Writes what the program wrote. A reader that is slow, or does not read, holds it up,
@@ -266,8 +294,12 @@ fn pass_on_piece(
             signal: None,
             reason: None,
         },
-        _ => Exit::bridge(format!("the program's output cannot be passed on: {error}")),
+        _ => not_passed_on(&error),
     })
+}
+
+fn not_passed_on(error: &io::Error) -> Exit {
+    Exit::bridge(format!("the program's output cannot be passed on: {error}"))
 }
 
 /// Writes as many bytes as it takes without waiting longer than [`SLICE`].

@@ -1,21 +1,28 @@
-//! The user's terminal, while the guest's is another end of it: raw, so that each key is
-//! the guest's, and again as it was in the end, whatever ends this process.
+//! The user's terminal, while it is the guest's or shows the run: each key arrives as it is
+//! pressed. It is again as it was in the end, whatever ends this process.
 
 use gil_wire::input::Size;
 use nix::errno::Errno;
-use nix::sys::termios::{self, SetArg};
+use nix::sys::termios::{self, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 use signal_hook::consts::SIGQUIT;
 use signal_hook::low_level;
 use std::io::{self, IsTerminal};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The settings that it had.
-static BEFORE: OnceLock<libc::termios> = OnceLock::new();
+/// The terminal, and the settings that it had.
+static BEFORE: OnceLock<(OwnedFd, libc::termios)> = OnceLock::new();
 /// Whether it has others now.
-static IS_RAW: AtomicBool = AtomicBool::new(false);
+static IS_CHANGED: AtomicBool = AtomicBool::new(false);
+/// Whether a view covers what it showed.
+static IS_COVERED: AtomicBool = AtomicBool::new(false);
+
+/// Another screen, without a cursor.
+const COVER: &[u8] = b"\x1b[?1049h\x1b[?25l";
+/// The cursor and the first screen again, in the colours that it had.
+const UNCOVER: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// Restores the terminal as it is dropped.
 #[must_use]
@@ -36,7 +43,7 @@ pub fn guard() -> io::Result<Restored> {
         restore();
         let _ = low_level::emulate_default_handler(SIGQUIT);
     };
-    // SAFETY: `restore` reads two statics without a lock and makes one system call.
+    // SAFETY: `restore` reads statics without a lock and makes two system calls.
     unsafe { low_level::register(SIGQUIT, ended) }?;
     Ok(Restored(()))
 }
@@ -47,30 +54,62 @@ impl Drop for Restored {
     }
 }
 
-/// Makes it raw, unless it is.
+/// Makes the one that is standard input raw, unless it is.
 ///
 /// # Errors
 /// Those of the terminal.
 pub fn make_raw() -> io::Result<()> {
-    if IS_RAW.load(Ordering::Relaxed) {
+    change(io::stdin().as_fd(), termios::cfmakeraw)
+}
+
+/// Covers this one with an empty screen for a view. Keys that send signals still do, but
+/// the one that stops this process: nobody would restore the terminal then. What a panic
+/// says comes when that is done.
+///
+/// # Errors
+/// Those of the terminal.
+pub fn cover(terminal: BorrowedFd<'_>) -> io::Result<()> {
+    change(terminal, |settings| {
+        settings.local_flags -= LocalFlags::ICANON | LocalFlags::ECHO;
+        settings.control_chars[SpecialCharacterIndices::VSUSP as usize] = libc::_POSIX_VDISABLE;
+    })?;
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        say(panic);
+    }));
+    IS_COVERED.store(true, Ordering::Relaxed);
+    nix::unistd::write(terminal, COVER)?;
+    Ok(())
+}
+
+/// Changes its settings, unless they are changed.
+fn change(terminal: BorrowedFd<'_>, how: impl FnOnce(&mut Termios)) -> io::Result<()> {
+    if IS_CHANGED.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let before = termios::tcgetattr(io::stdin())?;
-    let before = *BEFORE.get_or_init(|| before.into());
-    let mut raw = before.into();
-    termios::cfmakeraw(&mut raw);
-    IS_RAW.store(true, Ordering::Relaxed);
-    Ok(termios::tcsetattr(io::stdin(), SetArg::TCSANOW, &raw)?)
+    let mut settings = termios::tcgetattr(terminal)?;
+    let before = settings.clone().into();
+    let own = terminal.try_clone_to_owned()?;
+    BEFORE.get_or_init(|| (own, before));
+    how(&mut settings);
+    IS_CHANGED.store(true, Ordering::Relaxed);
+    Ok(termios::tcsetattr(terminal, SetArg::TCSANOW, &settings)?)
 }
 
 /// Makes it what it was before, unless it is.
 pub fn restore() {
-    let Some(before) = BEFORE.get() else {
+    let Some((terminal, before)) = BEFORE.get() else {
         return;
     };
-    if IS_RAW.swap(false, Ordering::Relaxed) {
+    let terminal = terminal.as_raw_fd();
+    if IS_COVERED.swap(false, Ordering::Relaxed) {
+        // SAFETY: the bytes are a constant, and the file descriptor is never closed.
+        unsafe { libc::write(terminal, UNCOVER.as_ptr().cast(), UNCOVER.len()) };
+    }
+    if IS_CHANGED.swap(false, Ordering::Relaxed) {
         // SAFETY: `before` is what tcgetattr gave.
-        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
+        unsafe { libc::tcsetattr(terminal, libc::TCSANOW, before) };
     }
 }
 
@@ -87,4 +126,25 @@ pub fn size(of: &impl AsFd) -> Option<Size> {
         rows: window.ws_row,
         columns: window.ws_col,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::pty::{OpenptyResult, openpty};
+
+    #[test]
+    fn a_panic_uncovers_the_terminal_before_it_says_anything() {
+        let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+        let before = termios::tcgetattr(&slave).unwrap();
+        cover(slave.as_fd()).unwrap();
+        assert!(termios::tcgetattr(&slave).unwrap() != before);
+        std::thread::spawn(|| panic!("as it should"))
+            .join()
+            .unwrap_err();
+        assert!(termios::tcgetattr(&slave).unwrap() == before);
+        let mut shown = [0; 64];
+        let count = nix::unistd::read(&master, &mut shown).unwrap();
+        assert_eq!(&shown[..count], [COVER, UNCOVER].concat());
+    }
 }

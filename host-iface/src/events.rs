@@ -5,10 +5,11 @@ use gil_transport::client::Cancel;
 use gil_wire::control::Stream;
 use gil_wire::monitor::{Event, MAX_EVENT};
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 /// Warnings shown before the rest is left out: a broken guest must not fill
@@ -112,11 +113,12 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Connects, and watches: when the peer closes, `cancel` is set.
+    /// Connects, and watches: when the peer closes, `cancel` is set. What it asks is
+    /// for whoever takes the questions.
     ///
     /// # Errors
     /// [`MonitorError`] names the path.
-    pub fn connect(path: &Path, cancel: Cancel) -> Result<Self, MonitorError> {
+    pub fn connect(path: &Path, cancel: Cancel) -> Result<(Self, Questions), MonitorError> {
         let failed = |error| MonitorError {
             path: path.into(),
             error,
@@ -125,8 +127,32 @@ impl Monitor {
         socket.set_write_timeout(Some(SLICE)).map_err(failed)?;
         let watched = socket.try_clone().map_err(failed)?;
         let flag = cancel.clone();
-        quiet_thread(move || watch(watched, &flag)).map_err(failed)?;
-        Ok(Self { socket, cancel })
+        let (asking, asked) = mpsc::sync_channel(1);
+        quiet_thread(move || watch(watched, &asking, &flag)).map_err(failed)?;
+        let path = path.into();
+        Ok((Self { socket, cancel }, Questions { path, asked }))
+    }
+}
+
+/// The peer's questions of how the run does.
+#[derive(Debug)]
+pub struct Questions {
+    path: PathBuf,
+    asked: Receiver<()>,
+}
+
+impl Questions {
+    /// Has `answer` called after each, or some, on a thread of its own: it may wait.
+    ///
+    /// # Errors
+    /// [`MonitorError`] if there can be no thread.
+    pub fn answered_by(
+        self,
+        mut answer: impl FnMut() + Send + 'static,
+    ) -> Result<(), MonitorError> {
+        let Self { path, asked } = self;
+        let answered = quiet_thread(move || asked.iter().for_each(|()| answer()));
+        answered.map_err(|error| MonitorError { path, error })
     }
 }
 
@@ -140,9 +166,18 @@ fn quiet_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     spawned.map(drop)
 }
 
-/// Reads until the peer closes. It says nothing.
-fn watch(mut socket: UnixStream, cancel: &Cancel) {
-    let _ = io::copy(&mut socket, &mut io::sink());
+/// Reads until the peer closes, and passes on what it asks. One question that waits for
+/// its answer stands for all that come meanwhile.
+fn watch(mut socket: UnixStream, asking: &SyncSender<()>, cancel: &Cancel) {
+    let mut bytes = [0; 64];
+    loop {
+        match socket.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(_) => drop(asking.try_send(())),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
     cancel.set();
 }
 
@@ -189,7 +224,6 @@ impl Monitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
     use std::os::unix::net::UnixListener;
     use std::sync::{Arc, Mutex};
 
@@ -202,7 +236,7 @@ mod tests {
         let told = Cancel::default();
         let tell = told.clone();
         cancel.on_set(move || tell.set());
-        let mut monitor = Monitor::connect(&path, cancel.clone()).unwrap();
+        let (mut monitor, _) = Monitor::connect(&path, cancel.clone()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let event = Event::Warning { text: "w".into() };
         monitor.tell(event.clone());
@@ -218,6 +252,25 @@ mod tests {
             assert!(start.elapsed() < Duration::from_secs(5));
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn questions_are_passed_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("monitor");
+        let listener = UnixListener::bind(&path).unwrap();
+        let cancel = Cancel::default();
+        let (_monitor, questions) = Monitor::connect(&path, cancel.clone()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let (answering, answered) = mpsc::channel();
+        questions
+            .answered_by(move || answering.send(()).unwrap())
+            .unwrap();
+        for _ in 0..3 {
+            peer.write_all(&[gil_wire::monitor::ASK]).unwrap();
+            answered.recv_timeout(Duration::from_secs(5)).unwrap();
+        }
+        assert!(!cancel.is_set());
     }
 
     #[test]

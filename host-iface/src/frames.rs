@@ -124,6 +124,11 @@ impl Frames {
         }
     }
 
+    /// Frames that all threads ended.
+    pub fn count(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.count).sum()
+    }
+
     /// For the report: each thread that ended two frames or more.
     pub fn report(&self) -> Vec<report::Frames> {
         let drew = self.lanes.iter().filter(|(_, lane)| lane.count > 0);

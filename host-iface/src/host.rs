@@ -39,6 +39,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 mod checkpoint;
+mod clock;
+mod live;
 
 /// Most sessions at a time: more processes than use a GPU at once, and a bound
 /// for a guest that opens without end.
@@ -49,7 +51,7 @@ const MAX_SESSIONS: usize = 4096;
 pub struct Host {
     cancel: Cancel,
     code: Arc<Code>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 struct State {
@@ -169,9 +171,11 @@ impl Host {
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
         let code = Arc::new(Code::default());
-        let sink = match &config.monitor {
-            Some(path) => Box::new(Monitor::connect(path, cancel.clone())?),
-            None => sink,
+        let monitor = config.monitor.as_deref();
+        let monitor = monitor.map(|path| Monitor::connect(path, cancel.clone()));
+        let (sink, questions) = match monitor.transpose()? {
+            Some((monitor, questions)) => (Box::new(monitor) as Box<dyn Sink>, Some(questions)),
+            None => (sink, None),
         };
         let trace = recorder(config)?;
         let calls = config.calls.as_deref();
@@ -215,7 +219,11 @@ impl Host {
             report_path: config.report.clone(),
             report: None,
         };
-        let state = Mutex::new(state);
+        let state = Arc::new(Mutex::new(state));
+        if let Some(questions) = questions {
+            let state = Arc::downgrade(&state);
+            questions.answered_by(move || live::answer(&state))?;
+        }
         Ok(Self {
             cancel,
             code,
@@ -474,6 +482,9 @@ impl State {
     ) -> Result<(Answer, Took), MailboxError> {
         if mailbox.kind == kind::GPU {
             return Ok(self.gpu(memory, mailbox));
+        }
+        if mailbox.kind == kind::CLOCK {
+            return Ok((self.clock(mailbox), Took::default()));
         }
         if mailbox.kind == kind::OPEN {
             return self.open(mailbox).map(|answer| (answer, Took::default()));

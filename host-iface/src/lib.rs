@@ -17,13 +17,16 @@
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`call_log`] | a row for every call of a run |
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
+//! | [`busy`] | how long engines are busy, while a run is looked at |
 //! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
+//! | [`target`], [`rates`] | what the target adds to the board's times; its GPU's clock |
 //! | [`known`] | entry points that this build knows |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod boards;
+pub mod busy;
 pub mod call_log;
 pub mod channels;
 pub mod checkpoint;
@@ -44,6 +47,7 @@ pub mod memory;
 pub mod pace;
 pub mod prediction;
 mod printed;
+pub mod rates;
 pub mod recorder;
 pub mod session;
 pub mod stand_in;

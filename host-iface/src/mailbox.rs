@@ -142,8 +142,15 @@ pub fn read(memory: &dyn GuestMemory, gpa: GuestAddress) -> Result<Mailbox, Mail
 }
 
 fn check(mailbox: &Mailbox) -> Result<(), MailboxError> {
+    use gil_uapi::clock::SET;
     use gil_uapi::gpu as told;
-    use gil_uapi::kind::{ATTEND, GPU, OPEN, SUBMIT};
+    use gil_uapi::kind::{ATTEND, CLOCK, GPU, OPEN, SUBMIT};
+    if mailbox.kind == CLOCK {
+        return match mailbox.request_len {
+            0 | SET => Ok(()),
+            len => field("request_len", len),
+        };
+    }
     if mailbox.kind == GPU {
         return match mailbox.request_len {
             0 | told::STORE | told::CODE | told::CLOCK => Ok(()),

@@ -44,6 +44,7 @@ use calls::{Call, Calls};
 use delivery::Delivery;
 use foldhash::HashMap;
 use gil_files::recording::Record;
+use gil_report::Queue;
 use gil_timing::Event;
 use gil_transport::client::ClientError;
 use gil_uapi::{GuestLength, Status, WaitKind, flag};
@@ -198,6 +199,28 @@ impl Session {
     /// The guest process that it belongs to.
     pub fn process(&self) -> u32 {
         self.links.first().process()
+    }
+
+    /// What the target adds, from now on.
+    pub fn have_costs(&mut self, costs: &Arc<crate::target::AllCosts>) {
+        self.schedule.costs = costs.clone();
+    }
+
+    /// Whether it has a connection to a board.
+    pub fn uses_board(&self) -> bool {
+        self.links.all().iter().any(|link| link.is_open())
+    }
+
+    /// Its work that is not done, as of `now_ns`.
+    pub fn queue(&self, now_ns: u64) -> Queue {
+        let schedule = &self.schedule;
+        Queue {
+            sessions: 1,
+            operations: schedule.timeline.unresolved() as u64,
+            at_board: schedule.unreported as u64,
+            kept_bytes: schedule.kept_input,
+            ahead_ns: schedule.timeline.last_end_ns().saturating_sub(now_ns),
+        }
     }
 
     /// A submission to the host interface itself is executed now; `false` if

@@ -1,6 +1,7 @@
 //! Counters and stopwatches of a run.
 
 use crate::boards::Boards;
+use crate::busy::Busy;
 use crate::frames::Frames;
 use crate::jobs;
 use crate::known::known;
@@ -55,6 +56,8 @@ pub struct Stats {
     pub frames: Frames,
     /// Jobs on GPUs' processors.
     pub jobs: jobs::Ended,
+    /// How busy engines are, once somebody has asked how the run does.
+    pub busy: Option<Busy>,
     entries: BTreeMap<Op, Entry>,
     clock: Clock,
 }
@@ -100,6 +103,7 @@ impl Stats {
             report,
             frames: Frames::default(),
             jobs: jobs::Ended::new(contention),
+            busy: None,
             entries: BTreeMap::new(),
             clock: Clock {
                 loaded: now,
@@ -176,7 +180,7 @@ impl Stats {
         self.report.program.ended = true;
         let simulated = &mut self.report.simulated;
         simulated.program_ns = now_ns.saturating_sub(simulated.boot_ns);
-        self.stop();
+        self.clock.stop(&mut self.report.wall);
     }
 
     /// The first call to the board; whether this is it.
@@ -347,74 +351,95 @@ impl Stats {
     }
 
     /// The report as of now.
-    pub fn finish(&mut self, boards: &Boards) -> Report {
-        if self.clock.ended.is_none() {
-            self.cut_short();
+    pub fn finish(&self, boards: &Boards) -> Report {
+        Report {
+            frames: self.frames.report(),
+            jobs: self.jobs.report(),
+            ..self.so_far(boards)
         }
-        self.report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
-        self.report.frames = self.frames.report();
-        self.report.jobs = self.jobs.report();
-        self.report.entries = self.entries.values().cloned().collect();
-        let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
-        self.report.simulated.gpu_ns = sum(|entry| entry.gpu_ns);
-        self.report.simulated.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
-        self.report.totals.calls = sum(|entry| entry.count);
-        self.report.totals.bytes_to_board = sum(|entry| entry.bytes_to_board);
-        self.report.totals.bytes_from_board = sum(|entry| entry.bytes_from_board);
-        self.sum_boards(boards);
-        self.report.clone()
     }
 
-    /// What each of several boards took.
-    fn sum_boards(&mut self, boards: &Boards) {
-        for (place, board) in self.report.boards.iter_mut().enumerate() {
-            let own = self.report.entries.iter();
-            let own = own.filter(|entry| boards.place(entry.api) == place);
-            let own: Vec<&Entry> = own.collect();
-            let sum = |of: fn(&Entry) -> u64| own.iter().map(|entry| of(entry)).sum();
-            board.calls = sum(|entry| entry.count);
-            board.gpu_ns = sum(|entry| entry.gpu_ns);
-            board.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
-            board.bytes_to_board = sum(|entry| entry.bytes_to_board);
-            board.bytes_from_board = sum(|entry| entry.bytes_from_board);
+    /// The same without frames and jobs, which take long to sum up.
+    pub fn so_far(&self, boards: &Boards) -> Report {
+        let mut report = self.report.clone();
+        if self.clock.ended.is_none() {
+            self.cut_short(&mut report);
         }
-        // The one for other APIs, if there is none.
-        let is_there = |board: &report::Served| board.address.is_some() || board.calls > 0;
-        self.report.boards.retain(is_there);
+        report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
+        report.entries = self.entries.values().cloned().collect();
+        let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
+        report.simulated.gpu_ns = sum(|entry| entry.gpu_ns);
+        report.simulated.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
+        report.totals.calls = sum(|entry| entry.count);
+        report.totals.bytes_to_board = sum(|entry| entry.bytes_to_board);
+        report.totals.bytes_from_board = sum(|entry| entry.bytes_from_board);
+        sum_boards(&mut report, boards);
+        report
+    }
+
+    /// The latest simulated time that was heard of.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns
+    }
+
+    /// Wall time from the program's start to the last doorbell's end, or the program's.
+    pub fn doorbell_ns(&self) -> u64 {
+        let clock = &self.clock;
+        let until = clock.ended.unwrap_or(clock.outside_since);
+        let since = |at| nanos(until.saturating_duration_since(at));
+        clock.started.map_or(0, since)
     }
 
     /// The run ends before the program: its simulated time is that of its last doorbell,
     /// and since then the simulator ran.
-    fn cut_short(&mut self) {
-        self.stop();
+    fn cut_short(&self, report: &mut Report) {
+        self.clock.stop(&mut report.wall);
         if self.clock.started.is_none() {
             return;
         }
-        let simulated = &mut self.report.simulated;
+        let simulated = &mut report.simulated;
         simulated.program_ns = self.clock.now_ns.saturating_sub(simulated.boot_ns);
-        let wall = &mut self.report.wall;
+        let wall = &mut report.wall;
         let since = nanos(self.clock.outside_since.elapsed());
         wall.simulator_ns = wall.simulator_ns.saturating_add(since);
         wall.unaccounted_ns = wall.unaccounted_ns.saturating_sub_unsigned(since);
     }
+}
 
+/// What each of several boards took.
+fn sum_boards(report: &mut Report, boards: &Boards) {
+    for (place, board) in report.boards.iter_mut().enumerate() {
+        let own = report.entries.iter();
+        let own = own.filter(|entry| boards.place(entry.api) == place);
+        let own: Vec<&Entry> = own.collect();
+        let sum = |of: fn(&Entry) -> u64| own.iter().map(|entry| of(entry)).sum();
+        board.calls = sum(|entry| entry.count);
+        board.gpu_ns = sum(|entry| entry.gpu_ns);
+        board.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
+        board.bytes_to_board = sum(|entry| entry.bytes_to_board);
+        board.bytes_from_board = sum(|entry| entry.bytes_from_board);
+    }
+    // The one for other APIs, if there is none.
+    let is_there = |board: &report::Served| board.address.is_some() || board.calls > 0;
+    report.boards.retain(is_there);
+}
+
+impl Clock {
     /// Takes the stopwatches' values.
-    fn stop(&mut self) {
-        let clock = &self.clock;
-        let since_load = |at: Instant| nanos(at - clock.loaded);
-        let end = clock.ended.unwrap_or_else(Instant::now);
-        let inside = end.saturating_duration_since(clock.inside_since);
-        let wall = &mut self.report.wall;
-        wall.boot_to_first_call_ns = clock.first_call.map(since_load);
-        wall.boot_ns = clock.started.map_or(0, since_load);
-        wall.total_ns = clock.started.map_or(0, |at| nanos(end - at));
-        wall.simulator_ns = nanos(clock.simulator);
-        wall.bridge_ns = nanos(clock.bridge);
-        if clock.ended.is_some() {
+    fn stop(&self, wall: &mut report::Wall) {
+        let since_load = |at: Instant| nanos(at - self.loaded);
+        let end = self.ended.unwrap_or_else(Instant::now);
+        let inside = end.saturating_duration_since(self.inside_since);
+        wall.boot_to_first_call_ns = self.first_call.map(since_load);
+        wall.boot_ns = self.started.map_or(0, since_load);
+        wall.total_ns = self.started.map_or(0, |at| nanos(end - at));
+        wall.simulator_ns = nanos(self.simulator);
+        wall.bridge_ns = nanos(self.bridge);
+        if self.ended.is_some() {
             wall.bridge_ns += nanos(inside);
         }
-        wall.board_ns = nanos(clock.board);
-        wall.transport_ns = nanos(clock.transport);
+        wall.board_ns = nanos(self.board);
+        wall.transport_ns = nanos(self.transport);
         let parts = [
             wall.simulator_ns,
             wall.bridge_ns,

@@ -1,6 +1,7 @@
 //! The target's devices: their engines, and what it adds to what the board measured, which
 //! is the setting `costs` with the numbers of a board's profile.
 
+use crate::rates::Rates;
 use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line, Transfer, Wake};
 use gil_wire::{Op, api};
 use std::str::FromStr;
@@ -36,6 +37,9 @@ impl Target {
 pub struct AllCosts {
     /// Of what the board's CPU does for calls.
     pub cpu: CpuRatio,
+    /// What the guest may set the GPU's clock to: written as `gpu:HZ` for the rate that it
+    /// has first, and `API.rate:HZ/FACTOR` for each.
+    pub rates: Rates,
     apis: Vec<(u16, Costs)>,
 }
 
@@ -47,22 +51,37 @@ impl AllCosts {
         found.map_or(&NONE, |(_, costs)| costs)
     }
 
+    /// The guest sets the GPU's clock to this rate at `from_ns`; `None` if it has none
+    /// such.
+    pub fn set_rate(&mut self, hz: u64, from_ns: u64) -> Option<()> {
+        for (api, factor) in self.rates.set(hz)? {
+            self.of_number(api).clocks.set(from_ns, factor)?;
+        }
+        Some(())
+    }
+
     fn of_mut(&mut self, name: &str) -> Option<&mut Costs> {
-        let number = api::named(name)?.number;
+        Some(self.of_number(api::named(name)?.number))
+    }
+
+    fn of_number(&mut self, number: u16) -> &mut Costs {
         let place = self.apis.iter().position(|(api, _)| *api == number);
         let place = place.unwrap_or_else(|| {
             self.apis.push((number, Costs::NONE));
             self.apis.len() - 1
         });
-        Some(&mut self.apis[place].1)
+        &mut self.apis[place].1
     }
 
     fn set(&mut self, part: &str) -> Option<()> {
         let (key, value) = part.split_once(':')?;
         let Some((name, key)) = key.split_once('.') else {
-            self.cpu = (key == "cpu").then(|| value.parse().ok().and_then(CpuRatio::new))??;
-            return Some(());
+            return self.set_whole(key, value);
         };
+        if key == "rate" {
+            let (hz, factor) = pair(value)?;
+            return self.rates.add(hz, api::named(name)?.number, factor);
+        }
         let costs = self.of_mut(name)?;
         let Delays { launch_ns, gap_ns } = &mut costs.delays;
         match key {
@@ -86,6 +105,18 @@ impl AllCosts {
             "from" => costs.copies.from = Some(transfer(value)?),
             "to-at" => measured(&mut costs.copies.to, value)?,
             "from-at" => measured(&mut costs.copies.from, value)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+impl AllCosts {
+    /// What is of no API.
+    fn set_whole(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "cpu" => self.cpu = value.parse().ok().and_then(CpuRatio::new)?,
+            "gpu" => self.rates.begin(value.parse().ok()?),
             _ => return None,
         }
         Some(())
@@ -162,13 +193,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_is_set_counts_from_then_on() {
+        let text = "gpu:600+gles.rate:300/2+gles.rate:600/1+gles.clock:0/3";
+        let mut all: AllCosts = text.parse().unwrap();
+        let gles = Op::new(api::named("gles").unwrap().number, 1);
+        assert_eq!(all.set_rate(450, 100), None);
+        all.set_rate(300, 100).unwrap();
+        let at = [99, 100].map(|start| all.of(gles).clocks.at(start, 10));
+        assert_eq!(at, [30, 20]);
+    }
+
+    #[test]
     fn what_cannot_be_is_named() {
         for text in [
             "",
             "cpu",
             "cpu:0",
             "cpu:nan",
-            "gpu:1",
+            "gpu:fast",
+            "gles.rate:5",
+            "gles.rate:0/1",
+            "direct3d.rate:1/1",
             "opencl.launch:-1",
             "opencl.launch:1e3",
             "opencl.scale:inf",

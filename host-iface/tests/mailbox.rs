@@ -188,7 +188,7 @@ fn fields_have_bounds() {
             "kind",
             offset_of!(Mailbox, kind),
             &[1, 2, 3, 4, 5],
-            &[0, 7, u32::MAX],
+            &[0, 8, u32::MAX],
         ),
         ("seq", offset_of!(Mailbox, seq), &[1], &[]),
         (
@@ -226,6 +226,20 @@ fn fields_have_bounds() {
             let guest = Guest::new();
             guest.word(offset, value);
             assert_eq!(refused(guest.read()), (field, value.into()));
+        }
+    }
+}
+
+#[test]
+fn a_clocks_mailbox_is_of_no_session_and_asks_or_sets() {
+    for len in [0, 8, 1, 4, u32::MAX] {
+        let guest = Guest::new();
+        guest.word(offset_of!(Mailbox, kind), kind::CLOCK);
+        guest.long(offset_of!(Mailbox, session), 0);
+        guest.word(offset_of!(Mailbox, request_len), len);
+        match len {
+            0 | 8 => drop(guest.read().unwrap()),
+            _ => assert_eq!(refused(guest.read()), ("request_len", len.into())),
         }
     }
 }

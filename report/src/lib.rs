@@ -9,6 +9,7 @@ mod exit;
 mod frames;
 mod instrumented;
 mod jobs;
+mod live;
 #[cfg(feature = "table")]
 mod plot;
 mod run;
@@ -20,6 +21,7 @@ pub use exit::{Exit, Origin};
 pub use frames::{FrameCall, FrameTime, Frames};
 pub use instrumented::{Instrumented, Starts};
 pub use jobs::{Job, Jobs, Processor, Rate};
+pub use live::{Busy, Live, Queue};
 #[cfg(feature = "table")]
 pub use plot::PlotError;
 pub use run::{
@@ -27,4 +29,4 @@ pub use run::{
     Simulated, Totals, VERSION, Wall,
 };
 #[cfg(feature = "table")]
-pub use table::{bytes, time};
+pub use table::{bytes, percent, slowest, time};

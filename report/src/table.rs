@@ -115,8 +115,7 @@ fn calls(entries: &[Entry]) -> String {
     let sum = |of: fn(&Entry) -> u64| entries.iter().map(of).sum::<u64>();
     let (all, all_cpu) = (sum(|entry| entry.gpu_ns), sum(|entry| entry.board_cpu_ns));
     let count = sum(|entry| entry.count);
-    let mut entries: Vec<_> = entries.iter().collect();
-    entries.sort_by_key(|entry| std::cmp::Reverse((entry.gpu_ns, entry.board_cpu_ns, entry.count)));
+    let entries = slowest(entries);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["call", "count", "GPU time", "share", "board's CPU"]);
@@ -266,6 +265,13 @@ fn right_align(table: &mut Table) {
     }
 }
 
+/// Entry points from those that took most time on devices, and then on the board's CPU.
+pub fn slowest(entries: &[Entry]) -> Vec<&Entry> {
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.gpu_ns, entry.board_cpu_ns, entry.count)));
+    entries
+}
+
 /// A time: up to six digits and a unit.
 pub fn time(ns: u64) -> String {
     let (value, unit) = match ns {
@@ -288,7 +294,8 @@ pub fn bytes(count: u64) -> String {
     format!("{value:.3} {unit}")
 }
 
-pub(crate) fn percent(part: u64, all: u64) -> String {
+/// A share of all, in percent.
+pub fn percent(part: u64, all: u64) -> String {
     match all {
         0 => "-".into(),
         all => format!("{:.1} %", part as f64 * 100.0 / all as f64),

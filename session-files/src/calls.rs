@@ -361,7 +361,8 @@ impl Encoder {
     }
 }
 
-fn engine_name(api: Option<&Api>, engine: u8) -> String {
+/// An engine's name, as operations of this API occupy it.
+pub fn engine_name(api: Option<&Api>, engine: u8) -> String {
     let Some(number) = engine.checked_sub(PROCESSOR_FIRST) else {
         let names = ["", "compute", "copy in", "copy out", "graphics"];
         let name = names.get(usize::from(engine));

@@ -197,6 +197,18 @@ struct gil_fence_arg {
 #define GIL_GPU_LINES 0     /* interrupt lines that are high, a bit each, as the device tree has them */
 #define GIL_GPU_REGISTERS 1 /* virtual address at which the GPU's driver has the registers; 0: not known */
 
+/*
+ * The clock of the target's GPU, which a governor in the guest reads and sets: of no
+ * session. request_len is 0, or GIL_CLOCK_SET: `request` is its rate from now on, hertz;
+ * GIL_STATUS_BAD_REQUEST: it is none of those that it can have. `released` has these in
+ * their order, and at GIL_CLOCK_RATE the one that it has. GIL_STATUS_UNSERVED: the clock
+ * is not the guest's to set.
+ */
+#define GIL_MBOX_CLOCK 7u
+#define GIL_CLOCK_SET 8u
+#define GIL_CLOCK_RATE 15
+#define GIL_CLOCK_RATES_MAX 15u
+
 struct gil_extent {
 	__u64 gpa;
 	__u64 len; /* bytes; contiguous neighbours are merged */

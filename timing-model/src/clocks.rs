@@ -31,6 +31,17 @@ impl Clocks {
         is_taken.then(|| self.changes.push((from_ns, factor)))
     }
 
+    /// A change that somebody makes now, at `from_ns`, whatever was to change from then on.
+    /// Of too many the earliest is forgotten, which what starts now does not need. `None`
+    /// unless the factor is a finite number above 0.
+    pub fn set(&mut self, from_ns: u64, factor: f64) -> Option<()> {
+        self.changes.retain(|(from, _)| *from < from_ns);
+        if self.changes.len() >= CHANGES_MAX {
+            self.changes.remove(0);
+        }
+        self.change(from_ns, factor)
+    }
+
     /// What an operation lasts that starts at `start_ns`, and `duration_ns` on the board.
     pub fn at(&self, start_ns: u64, duration_ns: u64) -> u64 {
         let later = self.changes.partition_point(|(from, _)| *from <= start_ns);
@@ -53,6 +64,20 @@ mod tests {
         clocks.change(200, 0.5).unwrap();
         let at = [0, 99, 100, 199, 200, u64::MAX].map(|start| clocks.at(start, 10));
         assert_eq!(at, [10, 10, 20, 20, 5, 5]);
+    }
+
+    #[test]
+    fn what_is_set_takes_the_place_of_what_was_to_come() {
+        let mut clocks = Clocks::SAME;
+        clocks.set(100, 2.0).unwrap();
+        clocks.set(100, 3.0).unwrap();
+        clocks.set(200, 0.5).unwrap();
+        clocks.set(150, 4.0).unwrap();
+        let at = [99, 100, 150, 250].map(|start| clocks.at(start, 10));
+        assert_eq!(at, [10, 30, 40, 40]);
+        assert_eq!(clocks.set(300, 0.0), None);
+        (0..2 * CHANGES_MAX as u64).for_each(|n| clocks.set(1000 + n, 5.0).unwrap());
+        assert_eq!(clocks.changes.len(), CHANGES_MAX);
     }
 
     #[test]

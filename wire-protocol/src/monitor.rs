@@ -1,13 +1,17 @@
 //! From the host interface (in the simulator's process) to the process that
 //! started the simulator: a stream of [`Event`]s over a Unix socket, each after
 //! its length as a `u32`. When the peer closes the socket, the host interface
-//! cancels its waits, so that quitting always works.
+//! cancels its waits, so that quitting always works. A byte from the peer is the
+//! question of how the run does, which [`Event::Live`] answers.
 
 use crate::control::Stream;
 use serde::{Deserialize, Serialize};
 
 /// Largest event accepted: a report with every entry point of every API fits.
 pub const MAX_EVENT: u32 = 4_194_304;
+
+/// The peer's question of how the run does.
+pub const ASK: u8 = b'?';
 
 /// What happened in the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,5 +80,10 @@ pub enum Event {
     Watch {
         /// One line.
         text: String,
+    },
+    /// How the run does: the answer to one question or more.
+    Live {
+        /// `gil_report::Live` as JSON.
+        json: String,
     },
 }

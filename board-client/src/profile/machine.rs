@@ -17,6 +17,7 @@
 //! memory.
 
 use super::Profile;
+use super::guest_governor::RATES_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -319,11 +320,21 @@ pub enum MachineError {
     /// The same: their order.
     #[error("a change in [[governor]] from_ms = {} that is not later than the one before it", .0)]
     Order(f64),
+    /// The guest's rates.
+    #[error(
+        "[guest_governor] gpu_mhz = {0:?}: they are from 1 to {RATES_MAX} clocks, from the lowest to the highest"
+    )]
+    Rates(Vec<f64>),
+    /// Two that set one clock.
+    #[error(
+        "[guest_governor] and [[governor]]: a clock is set by the guest or by the profile, so leave one of them out"
+    )]
+    Governors,
 }
 
-const POSITIVE: &str = "a finite number above 0";
+pub(super) const POSITIVE: &str = "a finite number above 0";
 
-fn is_positive(value: f64) -> bool {
+pub(super) fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
@@ -377,6 +388,7 @@ impl Profile {
             number(key, calls.scale, "from 1e-6 to 1e6", is_fine)?;
         }
         self.check_governor(&number)?;
+        self.check_guest_governor(&number)?;
         self.check_target()
     }
 
@@ -424,7 +436,13 @@ impl Profile {
         for step in &self.governor {
             of("governor", &step.machine())?;
         }
-        let changes = !self.target.is_empty() || !self.governor.is_empty();
+        if let Some(governor) = &self.guest_governor {
+            let first = governor.gpu_mhz.first();
+            let machine = first.map(|mhz| self.machine_at(*mhz));
+            of("guest_governor", &machine.unwrap_or_default())?;
+        }
+        let changes =
+            !self.target.is_empty() || !self.governor.is_empty() || self.guest_governor.is_some();
         if changes && self.parts.is_empty() {
             return Err(MachineError::Parts);
         }
@@ -436,7 +454,9 @@ impl Profile {
             }),
         };
         for (name, parts) in &self.parts {
-            for (_, machine) in self.machines() {
+            let rates = self.guest_governor.iter().flat_map(|it| &it.gpu_mhz);
+            let at_rates = rates.map(|mhz| (0, self.machine_at(*mhz)));
+            for (_, machine) in self.machines().into_iter().chain(at_rates) {
                 let factor = parts.factor(&self.board, &machine);
                 fine(&format!("an operation of {name}"), factor)?;
             }
@@ -444,6 +464,14 @@ impl Profile {
         let ratio = self.cpu.as_ref().map_or(1.0, |cpu| cpu.ratio);
         fine("the CPU's part of a call", ratio * self.cpu_ratio())?;
         Ok(())
+    }
+
+    /// What the target has while its GPU has this clock.
+    pub(super) fn machine_at(&self, gpu_mhz: f64) -> Machine {
+        Machine {
+            gpu_mhz: Some(gpu_mhz),
+            ..self.target
+        }
     }
 
     /// What the target has, from which nanosecond of the guest's time on; nothing if it has
@@ -485,6 +513,7 @@ impl Profile {
                 let _ = write!(text, "+{name}.clock:{from_ns}/{factor}");
             }
         }
+        self.write_rates(text);
         for (name, copies) in &self.copies {
             for (way, bus) in copies.ways() {
                 bus.write(name, way, text);

@@ -9,8 +9,9 @@
 use super::reports::When;
 use super::schedule::{Early, Timeline};
 use super::{Context, Refusal, Session};
+use crate::busy;
 use crate::config::Time;
-use gil_timing::{Event, Turn};
+use gil_timing::{Engine, Event, Turn};
 use gil_wire::Op;
 
 /// Most operations that a session leaves unpublished although they started: the board
@@ -151,6 +152,7 @@ impl Session {
         let published = self.schedule.timeline.publish();
         let event = published.map_err(|error| Refusal::Bad(error.to_string()))?;
         self.count_job(context, event);
+        self.count_busy(context, event);
         self.log_end(context, event);
         self.learn_ends();
         Ok(())
@@ -171,6 +173,29 @@ impl Session {
         let lasted_ns = interval.end_ns.saturating_sub(interval.start_ns);
         let more_ns = lasted_ns.saturating_sub(pending.duration_ns);
         self.count_gpu_time(context, pending.op, more_ns);
+    }
+
+    /// Counts for how long an operation whose interval is known now keeps its engine busy,
+    /// while the run is looked at.
+    fn count_busy(&self, context: &mut Context<'_>, event: Event) {
+        let Some(busy) = &mut context.stats.busy else {
+            return;
+        };
+        let pending = self.schedule.pending.get(&event);
+        let interval = self.schedule.timeline.interval(event);
+        let (Some(pending), Some(interval)) = (pending, interval) else {
+            return;
+        };
+        let (device, is_shared) = pending.device;
+        let place = busy::Place {
+            process: (!is_shared).then(|| self.process()),
+            device,
+            engine: pending.engine.0,
+        };
+        if pending.engine != Engine::NONE {
+            let interval = (interval.start_ns, interval.end_ns);
+            busy.add(place, pending.op.api(), interval);
+        }
     }
 
     /// Counts time on the device for an entry point, and for the process.

@@ -61,6 +61,7 @@ impl Session {
                 pace: Pace::default(),
                 job: None,
                 engine: Engine::NONE,
+                device: (0, false),
                 moved: 0,
                 queue: awaited.queue,
                 is_fence: false,

@@ -39,6 +39,8 @@ pub(super) struct Pending {
     /// The processor that executes it, if it is a job of a kernel driver.
     pub(super) job: Option<Place>,
     pub(super) engine: Engine,
+    /// Its device, and whether all processes have that by this number.
+    pub(super) device: (u64, bool),
     /// Bytes of its regions.
     pub(super) moved: u64,
     /// The queue it is on.
@@ -136,6 +138,7 @@ impl Schedule {
     /// The board has an operation, and may report it from now on.
     pub(super) fn expect(&mut self, call: &Call<'_>, awaited: bool) {
         let envelope = call.envelope;
+        let device = self.device(envelope);
         let pending = Pending {
             seq: call.submission.seq,
             has_output: out_regions(call).next().is_some(),
@@ -144,8 +147,9 @@ impl Schedule {
             is_rejected: false,
             duration_ns: 0,
             pace: call.submission.pace,
-            job: self.job(envelope),
+            job: Place::of(envelope.op, device.0, Engine(envelope.engine.0)),
             engine: Engine(envelope.engine.0),
+            device,
             moved: moved(call),
             queue: envelope.queue.map(|queue| queue.id),
             is_fence: order(envelope.order) != Order::Command,
@@ -160,12 +164,11 @@ impl Schedule {
         self.pending.insert(event, pending);
     }
 
-    /// Where an enqueue's job is executed.
-    fn job(&self, envelope: &Envelope<'_>) -> Option<Place> {
-        let device = envelope
-            .queue
-            .map_or(0, |queue| self.queue_ref(envelope.op, queue).device);
-        Place::of(envelope.op, device, Engine(envelope.engine.0))
+    /// The device of an enqueue, and whether it is shared.
+    fn device(&self, envelope: &Envelope<'_>) -> (u64, bool) {
+        let queue = envelope.queue;
+        let queue = queue.map(|queue| self.queue_ref(envelope.op, queue));
+        queue.map_or((0, false), |queue| (queue.device, queue.is_shared))
     }
 
     /// A call's operation, submitted at `submit_ns`.

@@ -124,6 +124,19 @@ pub mod kind {
     pub const ATTEND: u32 = 5;
     /// A GPU whose registers are RAM: a store, or the time.
     pub const GPU: u32 = 6;
+    /// The clock of the target's GPU: what it is, or what it is from now on.
+    pub const CLOCK: u32 = 7;
+}
+
+/// What [`kind::CLOCK`] tells, by its request's length, and where the answer has what, in
+/// its `released`.
+pub mod clock {
+    /// The rate from now on.
+    pub const SET: u32 = 8;
+    /// The rate that it has; those that it can have come before.
+    pub const RATE: usize = 15;
+    /// Most of these.
+    pub const RATES_MAX: usize = 15;
 }
 
 /// What [`kind::GPU`] tells, by its request's length, and where the answer has what, in its
