@@ -85,6 +85,12 @@ pub enum BenchError {
         /// Why.
         what: String,
     },
+    /// No ratio.
+    #[error("the two CPUs cannot be compared: {what}")]
+    Cpu {
+        /// Why.
+        what: String,
+    },
     /// No law.
     #[error("no law fits the times on parts of the device: {what}")]
     Cores {

@@ -13,7 +13,7 @@ mod trace;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
-use gil_benchmarks::{BenchArgs, ContentionArgs, CoresArgs, LaunchesArgs, ProgramsArgs};
+use gil_benchmarks::{BenchArgs, ContentionArgs, CoresArgs, CpuArgs, LaunchesArgs, ProgramsArgs};
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_board_client::profile::{MachineError, Profile, ProfileError, Targeted};
@@ -510,6 +510,9 @@ pub enum CalibrateCommand {
     /// How the board's times become the target's: scale and offset by least squares over ten
     /// OpenCL programs, and the errors of these and of ten others.
     Programs(CalibrateProgramsArgs),
+    /// How many times as long the target's CPU takes as the board's, for what calls do on the
+    /// CPU: a program runs on this machine and in the guest.
+    Cpu(CalibrateCpuArgs),
     /// How times follow the number of the GPU's cores, from what programs wrote on parts of the
     /// board's: for `gil run --target cores=NUMBER`.
     Cores(CalibrateCoresArgs),
@@ -552,6 +555,18 @@ pub struct CalibrateProgramsArgs {
     /// Draw the times measured and simulated, as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+}
+
+/// Arguments of `gil calibrate cpu`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateCpuArgs {
+    /// How.
+    #[command(flatten)]
+    pub measured: CpuArgs,
+    /// Write the board's profile, for `gil run --board-profile`; one that is there is
+    /// brought up to date.
+    #[arg(long, value_name = "PROFILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `gil calibrate cores`.

@@ -1,12 +1,13 @@
 //! `gil calibrate`: measures a board, for its profile.
 
 use crate::args::{
-    CalibrateCallsArgs, CalibrateContentionArgs, CalibrateCoresArgs, CalibrateProgramsArgs,
+    CalibrateCallsArgs, CalibrateContentionArgs, CalibrateCoresArgs, CalibrateCpuArgs,
+    CalibrateProgramsArgs,
 };
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use gil_benchmarks::{BenchError, Contended, Launched, Launches};
-use gil_board_client::profile::{Parts, Profile, ProfileError};
+use gil_board_client::profile::{Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
@@ -88,6 +89,22 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
     }
     if let Some(path) = &args.out {
         profile.calls.insert(found.api.into(), found.calls);
+        Output::of("--out", path).write(profile.text().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// `gil calibrate cpu`.
+///
+/// # Errors
+/// [`CalibrateError`], one sentence.
+pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
+    let profile = args.out.as_deref().map(to_extend).transpose()?;
+    let found = measured(|folder, say| gil_benchmarks::cpu(&args.measured, folder, say))?;
+    let _ = io::stdout().write_all(found.table().as_bytes());
+    if let (Some(path), Some(mut profile)) = (&args.out, profile) {
+        let ratio = found.ratio.value;
+        profile.cpu = Some(Cpu { ratio });
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())

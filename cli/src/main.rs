@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Command::Calibrate(CalibrateCommand::Calls(args)) => {
             exit_with(calibrate_command::calls(&args))
         }
+        Command::Calibrate(CalibrateCommand::Cpu(args)) => exit_with(calibrate_command::cpu(&args)),
         Command::Calibrate(CalibrateCommand::Cores(args)) => {
             exit_with(calibrate_command::cores(&args))
         }
