@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::call_files;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
+use crate::recorded;
 use crate::report;
 use crate::screen;
 use crate::script::{self, NotInGuest};
@@ -153,10 +154,11 @@ fn prepare_and_simulate(
         progress.note(lack);
     }
     shared.serve(at, progress)?;
-    let _recording = make("--record", args.record.as_deref(), &at.join(file::TRACE))?;
+    let recorded = recorded::begin(args, &at.join(file::TRACE))?;
     let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
+    recorded.deliver(&mut ended.exit);
     if let Some(calls) = args.calls.as_deref().filter(|_| args.call_sites) {
         // Without them the report has fewer names.
         let _ = log::add_files(calls, call_files::of(&guest));
@@ -186,7 +188,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if is_path && (!program.starts_with('/') || Path::new(program).exists()) {
         program::local(Path::new(program))?;
     }
-    if let Some(record) = &args.record {
+    if let Some(record) = args.recorded()? {
         Output::of("--record", record).check()?;
     }
     if let Some(calls) = &args.calls {
@@ -200,13 +202,16 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     script::check_early(args)?;
     stdin::check(args)?;
     args.check_target()?;
-    let recorded = args.record.is_some();
-    args.chosen()?.check(recorded, args.first_contact())?;
+    args.chosen()?.check(args.first_contact())?;
     Ok(())
 }
 
 /// The file that an option has the simulator write, by a link in the run's folder.
-fn make(option: &'static str, path: Option<&Path>, link: &Path) -> Result<Option<Made>, RunError> {
+pub fn make(
+    option: &'static str,
+    path: Option<&Path>,
+    link: &Path,
+) -> Result<Option<Made>, RunError> {
     let Some(path) = path else {
         return Ok(None);
     };
