@@ -4,13 +4,28 @@
 
 use crate::args::RunArgs;
 use crate::output::{Made, Output, OutputError};
-use crate::run::{RunError, make};
+use gil_board_client::boards::BoardsError;
 use gil_report::{Exit, Origin};
-use gil_run_support::cache::At;
+use gil_run_support::cache::{At, CacheError};
 use gil_trace::{TraceError, merge};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
+
+/// Why a file that the simulator is to write cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// Boards that do not go together.
+    #[error(transparent)]
+    Boards(#[from] BoardsError),
+    /// The file.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Its link.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
 
 /// A recording under way.
 pub enum Recorded {
@@ -31,8 +46,8 @@ pub enum Recorded {
 /// Makes the file that the simulator writes, by a link.
 ///
 /// # Errors
-/// [`RunError`] if it cannot be made.
-pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RunError> {
+/// [`RecordedError`] if it cannot be made.
+pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RecordedError> {
     let path = args.recorded()?;
     let Some(place) = replayed(args, path)? else {
         let _made = make("--record", path, link)?;
@@ -41,12 +56,30 @@ pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RunError> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     let written = tempfile::NamedTempFile::new_in(folder).at(folder)?;
     let written = written.into_temp_path();
-    std::os::unix::fs::symlink(&written, link).at(link)?;
+    symlink(&written, link).at(link)?;
     Ok(Recorded::Beside { written, place })
 }
 
+/// The file that an option has the simulator write, by a link in the run's folder.
+///
+/// # Errors
+/// [`RecordedError`].
+pub fn make(
+    option: &'static str,
+    path: Option<&Path>,
+    link: &Path,
+) -> Result<Option<Made>, RecordedError> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let target = std::path::absolute(path).at(path)?;
+    let made = Output::of(option, &target).make()?;
+    symlink(&target, link).at(&target)?;
+    Ok(made)
+}
+
 /// Where this file is, if the run answers from it, too.
-fn replayed(args: &RunArgs, path: Option<&Path>) -> Result<Option<PathBuf>, RunError> {
+fn replayed(args: &RunArgs, path: Option<&Path>) -> Result<Option<PathBuf>, RecordedError> {
     let place = path.and_then(|path| fs::canonicalize(path).ok());
     let boards = args.chosen()?;
     let mut replayed = boards.recordings().flat_map(fs::canonicalize);

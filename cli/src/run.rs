@@ -3,8 +3,8 @@
 use crate::args::RunArgs;
 use crate::call_files;
 use crate::launch::{self, LaunchError};
-use crate::output::{Made, Output, OutputError};
-use crate::recorded;
+use crate::output::{Output, OutputError};
+use crate::recorded::{self, RecordedError};
 use crate::report;
 use crate::screen;
 use crate::script::{self, NotInGuest};
@@ -23,12 +23,11 @@ use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};
 use gil_guest_image::program::{self, ProgramError};
 use gil_report::{Exit, Origin};
-use gil_run_support::cache::{At, CacheError};
+use gil_run_support::cache::CacheError;
 use gil_run_support::folder::{self, file};
 use gil_run_support::progress::Progress;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Why a run does not start.
@@ -64,6 +63,9 @@ pub enum RunError {
     /// An error in the files that the user asked for.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// A file that the simulator writes.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
     /// What is copied into the guest.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -155,7 +157,7 @@ fn prepare_and_simulate(
     }
     shared.serve(at, progress)?;
     let recorded = recorded::begin(args, &at.join(file::TRACE))?;
-    let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
+    let _calls = recorded::make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
     recorded.deliver(&mut ended.exit);
@@ -204,21 +206,6 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     args.check_target()?;
     args.chosen()?.check(args.first_contact())?;
     Ok(())
-}
-
-/// The file that an option has the simulator write, by a link in the run's folder.
-pub fn make(
-    option: &'static str,
-    path: Option<&Path>,
-    link: &Path,
-) -> Result<Option<Made>, RunError> {
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    let target = std::path::absolute(path).at(path)?;
-    let made = Output::of(option, &target).make()?;
-    symlink(&target, link).at(&target)?;
-    Ok(made)
 }
 
 /// Keeps what was asked for, and the logs of a run whose end nobody explained.

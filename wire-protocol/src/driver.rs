@@ -18,7 +18,6 @@
 //! buffers are [differences](crate::differences) from what the other side has.
 
 use crate::Op;
-use crate::api;
 use crate::state::Effect;
 use crate::subject::Subject;
 
@@ -47,12 +46,6 @@ pub const ARGUMENT_MAX: usize = (1 << 14) - 1;
 
 /// Most buffers of one [`FETCH`].
 pub const FETCH_MOST: usize = 16;
-
-/// Whether a call's output is differences from copies: what the board has in buffers, or in
-/// windows of a GPU's memory.
-pub fn is_fetch(op: Op) -> bool {
-    api::is_of_a_driver(op) && matches!(op.entry(), FETCH | crate::gpu::FETCH)
-}
 
 /// What a call leaves behind for a checkpoint: nothing. A driver's memory and its jobs
 /// cannot be kept.
@@ -424,6 +417,7 @@ impl<'a> Answer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api;
     use crate::generated::virtio_gpu;
     use proptest::prelude::*;
 

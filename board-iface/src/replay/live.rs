@@ -12,7 +12,7 @@ use gil_transport::client::{BoardConfig, Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_wire::Op;
 use gil_wire::api::{self, ApiError, Described};
-use gil_wire::driver::{self, Fetched};
+use gil_wire::driver::Fetched;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{self, Done, Reply, Report, Request};
@@ -358,7 +358,7 @@ fn another(op: Op, live: &Outcome, recorded: &Done<'_>, out: &[Output]) -> Optio
 
 /// Whether two results are the same. That of a fetch has wall time of the board.
 fn results_alike(op: Op, live: &[u8], recorded: &[u8]) -> bool {
-    let fetched = |bytes: &[u8]| driver::is_fetch(op).then(|| Fetched::parse(bytes).ok());
+    let fetched = |bytes: &[u8]| api::is_fetch(op).then(|| Fetched::parse(bytes).ok());
     match [live, recorded].map(|bytes| fetched(bytes).flatten()) {
         [Some(live), Some(recorded)] => live.results == recorded.results,
         _ => live == recorded,

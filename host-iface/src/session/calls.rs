@@ -2,7 +2,8 @@
 
 use super::Refusal;
 use crate::submission::{Region, Submission};
-use gil_wire::driver::{self, Fetch};
+use gil_wire::api;
+use gil_wire::driver::Fetch;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::gpu;
 use gil_wire::message::{self, RegionDesc};
@@ -39,7 +40,7 @@ impl<'a> Call<'a> {
 
     /// Whether its output is differences from copies.
     pub(super) fn brings_differences(&self) -> bool {
-        driver::is_fetch(self.envelope.op)
+        api::is_fetch(self.envelope.op)
     }
 
     /// The numbers of its out regions' copies, if these are of several numbers.
