@@ -162,19 +162,28 @@ pub fn begin(
     confining: &Confining,
     within: Duration,
 ) -> Result<Starting, AgentError> {
-    begin_named(None, board, key, folder, confining, within)
+    let place = Place { name: None, folder };
+    begin_named(place, board, key, (confining, &[]), within)
 }
 
-/// The same, where the run has others: `name` tells their files apart.
+/// Where the files of an agent are.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// What tells them apart where the run has other agents.
+    pub name: Option<&'a str>,
+    /// The run's folder.
+    pub folder: &'a Path,
+}
+
+/// The same, where the run has others; `replayed` are options for one that replays.
 ///
 /// # Errors
 /// As [`begin`].
 pub(crate) fn begin_named(
-    name: Option<&str>,
+    Place { name, folder }: Place<'_>,
     board: &Board,
     key: Option<&Path>,
-    folder: &Path,
-    confining: &Confining,
+    (confining, replayed): (&Confining, &[String]),
     within: Duration,
 ) -> Result<Starting, AgentError> {
     let own_address = |folder| own_address(folder, name);
@@ -194,12 +203,9 @@ pub(crate) fn begin_named(
         Board::Replay(file) => {
             check_recording(file)?;
             let file = fs::canonicalize(file)?;
-            spawn(
-                folder,
-                &log,
-                own_address(folder),
-                &["--replay".into(), file.into()],
-            )
+            let mut options = vec!["--replay".into(), file.into()];
+            options.extend(replayed.iter().map(OsString::from));
+            spawn(folder, &log, own_address(folder), &options)
         }
         Board::At(address) => reach(address, key, within),
     }

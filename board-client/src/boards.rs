@@ -2,6 +2,7 @@
 
 use crate::agent::{self, Agent, AgentError, Board, Starting};
 use gil_board::cli::Confining;
+use gil_wire::address::AddressError;
 use gil_wire::choice::{Together, UnknownApi};
 use gil_wire::generated::APIS;
 use std::path::{Path, PathBuf};
@@ -61,14 +62,14 @@ pub enum BoardsError {
         /// The API.
         api: &'static str,
     },
-    /// A recording has one board's calls.
+    /// A board behind no recording.
     #[error(
-        "--record is for runs with one board: leave out --board {api}=…, or record each API's program in a run of its own"
+        "--replay-live is for a run that answers from a recording: add --board replay:FILE, or leave it out"
     )]
-    Recorded {
-        /// An API with a board of its own.
-        api: &'static str,
-    },
+    LiveAlone,
+    /// Several recordings, of which one run cannot take the place.
+    #[error("--replay-live with several recordings: name the file for this run by --record")]
+    Several,
     /// One of them.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -81,9 +82,37 @@ fn for_whom(apis: Option<Together>) -> String {
     }
 }
 
+/// The board that serves what a recording has not: one that runs already, or this run's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveBoard(pub Board);
+
+impl FromStr for LiveBoard {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        match text {
+            "local" => Ok(Self(Board::Own)),
+            address => Ok(Self(Board::At(address.parse()?))),
+        }
+    }
+}
+
 /// The boards of a run, and their keys.
 #[derive(Clone, Debug)]
-pub struct Boards<'a>(Vec<Chosen<'a>>);
+pub struct Boards<'a> {
+    all: Vec<Chosen<'a>>,
+    /// What serves requests that recordings have not.
+    live: Option<Live<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Live<'a> {
+    board: &'a Board,
+    key: Option<&'a Path>,
+}
+
+/// What files of the agent behind recordings are called.
+const LIVE: &str = "live";
 
 #[derive(Clone, Debug)]
 struct Chosen<'a> {
@@ -119,7 +148,47 @@ impl<'a> Boards<'a> {
         match alone.map(|key| key.apis) {
             Some(Some(apis)) => Err(BoardsError::KeyAlone { api: apis.name() }),
             Some(None) => Err(AgentError::KeyWithoutBoard.into()),
-            None => Ok(Self(all)),
+            None => Ok(Self { all, live: None }),
+        }
+    }
+
+    /// The same, where a board serves what their recordings have not.
+    ///
+    /// # Errors
+    /// [`BoardsError::LiveAlone`] if there is no recording.
+    pub fn with_live(
+        self,
+        live: Option<&'a LiveBoard>,
+        key: Option<&'a Path>,
+    ) -> Result<Self, BoardsError> {
+        let live = live.map(|live| Live {
+            board: &live.0,
+            key,
+        });
+        match live {
+            Some(_) if self.recordings().next().is_none() => Err(BoardsError::LiveAlone),
+            live => Ok(Self { live, ..self }),
+        }
+    }
+
+    /// The recordings that are replayed.
+    pub fn recordings(&self) -> impl Iterator<Item = &'a Path> + '_ {
+        self.all.iter().filter_map(|chosen| match chosen.board {
+            Board::Replay(file) => Some(file.as_path()),
+            Board::Own | Board::At(_) => None,
+        })
+    }
+
+    /// The one recording that is replayed.
+    ///
+    /// # Errors
+    /// [`BoardsError::Several`] if there are several.
+    pub fn recording(&self) -> Result<&'a Path, BoardsError> {
+        let mut all = self.recordings();
+        let first = all.next().ok_or(BoardsError::LiveAlone)?;
+        match all.all(|other| other == first) {
+            true => Ok(first),
+            false => Err(BoardsError::Several),
         }
     }
 
@@ -128,12 +197,8 @@ impl<'a> Boards<'a> {
     ///
     /// # Errors
     /// [`BoardsError`] says what is missing.
-    pub fn check(&self, is_recorded: bool, within: Duration) -> Result<(), BoardsError> {
-        let api = self.0.iter().find_map(|chosen| chosen.apis);
-        if let (true, Some(apis)) = (is_recorded, api) {
-            return Err(BoardsError::Recorded { api: apis.name() });
-        }
-        for chosen in &self.0 {
+    pub fn check(&self, within: Duration) -> Result<(), BoardsError> {
+        for chosen in &self.all {
             agent::key_option(Some(chosen.board), chosen.key)?;
             match chosen.board {
                 Board::At(address) => {
@@ -143,18 +208,37 @@ impl<'a> Boards<'a> {
                 Board::Own => {}
             }
         }
+        if let Some(Live { board, key }) = self.live {
+            agent::key_option(Some(board), key)?;
+            if let Board::At(address) = board {
+                agent::Connection::open_within(within, address, key)?;
+            }
+        }
         Ok(())
     }
 
     /// The first API that has a board of its own, if one has.
     pub fn named(&self) -> Option<Together> {
-        self.0.iter().find_map(|chosen| chosen.apis)
+        self.all.iter().find_map(|chosen| chosen.apis)
     }
 
     /// The board that the run starts for itself, if it does.
     pub fn own(&self) -> Option<&'a Board> {
-        let mut all = self.0.iter().map(|chosen| chosen.board);
+        let mut all = self.all.iter().map(|chosen| chosen.board);
         all.find(|board| **board == Board::Own)
+    }
+
+    /// Options of an agent that replays, by which it knows the sessions of its own APIs: in
+    /// the recording of a run with several boards, a program has one on each.
+    fn replayed(&self, chosen: &Chosen<'_>) -> Vec<String> {
+        let named: Vec<_> = self.all.iter().filter_map(|it| it.apis).collect();
+        let apis = match chosen.apis {
+            Some(apis) => vec![apis],
+            None if named.is_empty() => Vec::new(),
+            None => Together::all_but(&named),
+        };
+        let option = |apis: Together| ["--for".into(), apis.name().into()];
+        apis.into_iter().flat_map(option).collect()
     }
 
     /// Starts each, or asks one that runs, which answers `within` that time.
@@ -167,9 +251,12 @@ impl<'a> Boards<'a> {
         confining: &Confining,
         within: Duration,
     ) -> Result<StartingAll, AgentError> {
-        if self.own().is_none() && !confining.arguments().is_empty() {
+        let is_live_own = self.live.is_some_and(|live| *live.board == Board::Own);
+        if self.own().is_none() && !is_live_own && !confining.arguments().is_empty() {
             return Err(AgentError::Confining);
         }
+        let live = self.begin_live(folder, confining, within)?;
+        let behind = live.as_ref().map(|(_, options)| &options[..]);
         let free = Confining::default();
         let begin = |chosen: &Chosen<'_>| {
             let name = chosen.apis.map(Together::name);
@@ -178,15 +265,42 @@ impl<'a> Boards<'a> {
                 _ => &free,
             };
             let (board, key) = (chosen.board, chosen.key);
-            let starting = agent::begin_named(name, board, key, folder, confining, within)?;
+            let place = agent::Place { name, folder };
+            let mut replayed = self.replayed(chosen);
+            replayed.extend(behind.unwrap_or_default().iter().cloned());
+            let starting = agent::begin_named(place, board, key, (confining, &replayed), within)?;
             let key = agent::key_option(Some(board), key)?;
             Ok((name, starting, key))
         };
-        self.0
-            .iter()
-            .map(begin)
-            .collect::<Result<_, _>>()
-            .map(StartingAll)
+        let all = self.all.iter().map(begin);
+        let all = all.collect::<Result<_, AgentError>>()?;
+        let live = live.map(|(starting, _)| starting);
+        Ok(StartingAll { all, live })
+    }
+
+    /// Starts the board behind the recordings, and the options that name it to their agents.
+    fn begin_live(
+        &self,
+        folder: &Path,
+        confining: &Confining,
+        within: Duration,
+    ) -> Result<Option<(Starting, Vec<String>)>, AgentError> {
+        let Some(Live { board, key }) = self.live else {
+            return Ok(None);
+        };
+        let name = Some(LIVE);
+        let free = Confining::default();
+        let confining = match board {
+            Board::Own => confining,
+            _ => &free,
+        };
+        let place = agent::Place { name, folder };
+        let starting = agent::begin_named(place, board, key, (confining, &[]), within)?;
+        let mut options = vec!["--live".into(), starting.address.clone()];
+        if let Some(key) = agent::key_option(Some(board), key)? {
+            options.extend(["--live-key".into(), key]);
+        }
+        Ok(Some((starting, options)))
     }
 }
 
@@ -204,7 +318,11 @@ fn once<T>(option: &'static str, values: &[For<T>]) -> Result<(), BoardsError> {
 }
 
 /// Boards of which it is known where they will listen.
-pub struct StartingAll(Vec<(Option<&'static str>, Starting, Option<String>)>);
+pub struct StartingAll {
+    all: Vec<(Option<&'static str>, Starting, Option<String>)>,
+    /// The one behind recordings.
+    live: Option<Starting>,
+}
 
 /// A value with the API that it is for in front, as simulators' options have it.
 fn option(name: Option<&str>, value: &str) -> String {
@@ -222,8 +340,8 @@ impl StartingAll {
             key.as_deref().map(|key| option(*name, key))
         };
         Options {
-            boards: self.0.iter().map(address).collect(),
-            keys: self.0.iter().filter_map(key).collect(),
+            boards: self.all.iter().map(address).collect(),
+            keys: self.all.iter().filter_map(key).collect(),
         }
     }
 
@@ -232,7 +350,7 @@ impl StartingAll {
     /// # Errors
     /// [`AgentError`] says why one does not.
     pub fn ready(self, driver: Option<&str>) -> Result<Vec<Agent>, AgentError> {
-        let names: Vec<_> = self.0.iter().map(|(name, ..)| *name).collect();
+        let names: Vec<_> = self.all.iter().map(|(name, ..)| *name).collect();
         let serves = names.iter().find(|name| name.is_some() && **name == driver);
         let serves = serves.copied().flatten();
         let ready = |(name, starting, key): (Option<&str>, Starting, Option<String>)| {
@@ -242,7 +360,8 @@ impl StartingAll {
             }
             Ok(agent)
         };
-        self.0.into_iter().map(ready).collect()
+        let live = self.live.map(Starting::ready);
+        self.all.into_iter().map(ready).chain(live).collect()
     }
 }
 
@@ -311,14 +430,25 @@ mod tests {
     }
 
     #[test]
-    fn recordings_are_of_one_board() {
+    fn a_recording_that_is_not_there_is_said() {
         let boards = boards(&["gles=replay:/none"]);
         let chosen = Boards::of(&boards, &[]).unwrap();
-        let check = |is_recorded| {
-            let within = Duration::from_secs(1);
-            chosen.check(is_recorded, within).unwrap_err().to_string()
+        let error = chosen.check(Duration::from_secs(1)).unwrap_err();
+        assert!(error.to_string().contains("there is no recording /none"));
+    }
+
+    #[test]
+    fn each_recording_is_for_the_apis_of_its_board() {
+        let for_each = |texts: &[&str]| {
+            let boards = boards(texts);
+            let chosen = Boards::of(&boards, &[]).unwrap();
+            let all = chosen.all.iter().map(|it| chosen.replayed(it).join(" "));
+            all.collect::<Vec<_>>()
         };
-        assert!(check(true).contains("--record is for runs with one board"));
-        assert!(check(false).contains("there is no recording /none"));
+        assert_eq!(for_each(&["replay:a"]), [""], "all of it");
+        let named = for_each(&["egl=replay:a", "opencl=replay:a"]);
+        assert_eq!(named, ["--for egl", "--for opencl"]);
+        let others = for_each(&["gles=unix:/a", "replay:b"]);
+        assert!(others[1].contains("--for opencl --for ") && !others[1].contains("egl"));
     }
 }

@@ -12,9 +12,11 @@ use crate::server::{
     HANG_UP_GRACE, Server, ServerError, ServerOptions, Sessions, Stopper, user_name,
 };
 use crate::session::{ScriptedTimes, SessionOptions};
+use gil_transport::client::BoardConfig;
 use gil_transport::secure::{Key, KeyError};
 use gil_wire::Op;
 use gil_wire::address::Address;
+use gil_wire::choice::Together;
 use gil_wire::generated::APIS;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Uid;
@@ -47,6 +49,16 @@ pub struct BoardArgs {
     /// Answer from a recording instead of a device.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+    /// Answer from the sessions of this API's board only, where the recorded run had several
+    /// boards; may be repeated.
+    #[arg(long = "for", value_name = "API", requires = "replay", value_parser = Together::named)]
+    pub replayed_for: Vec<Together>,
+    /// Have the board at this address serve what was not recorded.
+    #[arg(long, value_name = "ADDR", requires = "replay")]
+    pub live: Option<Address>,
+    /// The key of that board.
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub live_key: Option<PathBuf>,
     /// End when standard input is closed, so that no agent outlives the
     /// process that started it.
     #[arg(long)]
@@ -293,7 +305,8 @@ fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept
         if args.sessions == Some(SessionsIn::Processes) {
             return Err(CliError::ReplayInProcesses);
         }
-        let board = ReplayBoard::open(file).map_err(BoardError::from)?;
+        let board = ReplayBoard::open_for(file, &args.replayed_for).map_err(BoardError::from)?;
+        let board = board.with_live(live(args)?);
         return Ok((Sessions::Threads(Arc::new(board)), None));
     }
     if args.sessions == Some(SessionsIn::Threads) && !args.confining.no_confinement {
@@ -320,6 +333,18 @@ fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept
         _folders: folders,
     };
     Ok((Sessions::Processes(Arc::new(launcher)), Some(kept)))
+}
+
+/// The board behind a recording, if there is one.
+fn live(args: &BoardArgs) -> Result<Option<BoardConfig>, KeyError> {
+    let Some(address) = args.live.clone() else {
+        return Ok(None);
+    };
+    Ok(Some(BoardConfig {
+        address: Some(address),
+        key: args.live_key.as_deref().map(Key::read).transpose()?,
+        ..BoardConfig::default()
+    }))
 }
 
 fn take_inventory(args: &BoardArgs, program: Program) -> Result<Inventory, CliError> {

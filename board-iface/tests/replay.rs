@@ -41,7 +41,6 @@ fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<message::Done<'static>> {
         busy_ns: 22,
         out,
         reports,
-        work: None,
         notices: false,
     })
 }

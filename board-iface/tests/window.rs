@@ -72,7 +72,6 @@ fn replay() -> Replay {
             busy_ns: 1,
             out: vec![3],
             reports: vec![],
-            work: None,
             notices: false,
         }),
     };

@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use environment::Variables;
 use gil_benchmarks::{BenchArgs, ContentionArgs, CoresArgs, CpuArgs, LaunchesArgs, ProgramsArgs};
 use gil_board_client::agent;
-use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
+use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor, LiveBoard};
 use gil_board_client::profile::{MachineError, Profile, ProfileError, Targeted};
 use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_drivers::TableError;
@@ -30,6 +30,7 @@ use gil_host::config::WATCH_LIMIT;
 use gil_run_support::cache::contents;
 use gil_wire::address::Address;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 pub use display::{DisplayOptions, Size};
@@ -177,6 +178,14 @@ pub struct RunArgs {
     /// exchanged. With an API in front it is that of the API's board.
     #[arg(long = "key", value_name = "[API=]FILE")]
     pub keys: Vec<KeyFor>,
+    /// Have this board serve what the recording of `--board replay:FILE` has not: tcp://HOST:PORT,
+    /// unix:PATH, or local for an agent that is started on this machine. The run is
+    /// recorded to the file of --record, or else in place of what was replayed.
+    #[arg(long, value_name = "BOARD", value_parser = LiveBoard::from_str)]
+    pub replay_live: Option<LiveBoard>,
+    /// The key of that board.
+    #[arg(long, value_name = "FILE", requires = "replay_live")]
+    pub replay_live_key: Option<PathBuf>,
     /// Correct the board's times by its profile, which `gil calibrate` measured.
     #[arg(long, value_name = "FILE", value_parser = profile)]
     pub board_profile: Option<Profile>,
@@ -461,7 +470,25 @@ impl RunArgs {
     /// # Errors
     /// [`BoardsError`] if they do not go together.
     pub fn chosen(&self) -> Result<Boards<'_>, BoardsError> {
-        Boards::of(&self.boards, &self.keys)
+        let boards = Boards::of(&self.boards, &self.keys)?;
+        boards.with_live(self.replay_live.as_ref(), self.replay_live_key.as_deref())
+    }
+
+    /// The file that the run is recorded to, if it is: with a board behind a recording, in
+    /// place of that, unless another is named.
+    ///
+    /// # Errors
+    /// [`BoardsError`] if there are several recordings.
+    pub fn recorded(&self) -> Result<Option<&Path>, BoardsError> {
+        match (&self.record, &self.replay_live) {
+            (None, Some(_)) => self.chosen()?.recording().map(Some),
+            (record, _) => Ok(record.as_deref()),
+        }
+    }
+
+    /// Whether the run is recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.record.is_some() || self.replay_live.is_some()
     }
 
     /// Whether builds take what they took in earlier runs.

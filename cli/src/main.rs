@@ -21,6 +21,7 @@ mod monitor;
 mod output;
 mod ping;
 mod reach;
+mod recorded;
 mod relay;
 mod report;
 mod report_command;

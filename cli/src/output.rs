@@ -30,7 +30,7 @@ impl<'a> Output<'a> {
         Self { option, path }
     }
 
-    fn failed(self, source: io::Error) -> OutputError {
+    pub fn failed(self, source: io::Error) -> OutputError {
         OutputError {
             option: self.option,
             path: self.path.into(),

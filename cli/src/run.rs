@@ -5,7 +5,8 @@ use crate::build_times;
 use crate::call_files;
 use crate::launch::{self, LaunchError};
 use crate::live;
-use crate::output::{Made, Output, OutputError};
+use crate::output::{Output, OutputError};
+use crate::recorded::{self, RecordedError};
 use crate::report;
 use crate::screen;
 use crate::script::{self, NotInGuest};
@@ -24,12 +25,11 @@ use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};
 use gil_guest_image::program::{self, ProgramError};
 use gil_report::{Exit, Origin};
-use gil_run_support::cache::{At, CacheError};
+use gil_run_support::cache::CacheError;
 use gil_run_support::folder::{self, file};
 use gil_run_support::progress::Progress;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Why a run does not start.
@@ -65,6 +65,9 @@ pub enum RunError {
     /// An error in the files that the user asked for.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// A file that the simulator writes.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
     /// What is copied into the guest.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -155,13 +158,14 @@ fn prepare_and_simulate(
         progress.note(lack);
     }
     shared.serve(at, progress)?;
-    let _recording = make("--record", args.record.as_deref(), &at.join(file::TRACE))?;
-    let _calls = make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
+    let recorded = recorded::begin(args, &at.join(file::TRACE))?;
+    let _calls = recorded::make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     if args.keeps_build_times() {
         build_times::link(&at.join(file::WORK_TIMES));
     }
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
+    recorded.deliver(&mut ended.exit);
     if let Some(calls) = args.calls.as_deref().filter(|_| args.call_sites) {
         // Without them the report has fewer names.
         let _ = log::add_files(calls, call_files::of(&guest));
@@ -191,7 +195,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if is_path && (!program.starts_with('/') || Path::new(program).exists()) {
         program::local(Path::new(program))?;
     }
-    if let Some(record) = &args.record {
+    if let Some(record) = args.recorded()? {
         Output::of("--record", record).check()?;
     }
     if let Some(calls) = &args.calls {
@@ -206,20 +210,8 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     stdin::check(args)?;
     live::check(args).map_err(LaunchError::from)?;
     args.check_target()?;
-    let recorded = args.record.is_some();
-    args.chosen()?.check(recorded, args.first_contact())?;
+    args.chosen()?.check(args.first_contact())?;
     Ok(())
-}
-
-/// The file that an option has the simulator write, by a link in the run's folder.
-fn make(option: &'static str, path: Option<&Path>, link: &Path) -> Result<Option<Made>, RunError> {
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    let target = std::path::absolute(path).at(path)?;
-    let made = Output::of(option, &target).make()?;
-    symlink(&target, link).at(&target)?;
-    Ok(made)
 }
 
 /// Keeps what was asked for, and the logs of a run whose end nobody explained.

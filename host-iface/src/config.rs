@@ -200,7 +200,7 @@ pub enum ConfigError {
         /// The API.
         api: &'static str,
     },
-    /// A recording or a checkpoint of several boards.
+    /// A checkpoint of several boards.
     #[error("{0} is for runs with one board: leave it out, or the boards of single APIs")]
     OneBoard(&'static str),
     /// A function to watch.
@@ -250,8 +250,7 @@ impl Config {
         Ok(config)
     }
 
-    /// A recording has the calls of a session in one order, and so has a
-    /// checkpoint: that of one board.
+    /// A checkpoint has the calls of a session in one order: that of one board.
     fn check_boards(&self) -> Result<(), ConfigError> {
         let alone = self.api_boards.iter().find(|board| board.address.is_none());
         match alone {
@@ -260,7 +259,6 @@ impl Config {
                 Err(ConfigError::KeyAlone { api })
             }
             None if self.api_boards.is_empty() => Ok(()),
-            None if self.trace.is_some() => Err(ConfigError::OneBoard("trace")),
             None if self.checkpoint_log => Err(ConfigError::OneBoard("checkpoint-log")),
             None => Ok(()),
         }
@@ -523,10 +521,6 @@ mod tests {
             ("board=vulkan=unix:/a", "there is no API"),
             ("board=gles=unix:/a,board=egl=unix:/b", "EGL and OpenGL ES"),
             ("key=gles=/k", "needs board=gles=ADDR"),
-            (
-                "board=gles=unix:/a,trace=/t",
-                "trace is for runs with one board",
-            ),
             ("board=gles=unix:/a,checkpoint-log=on", "one board"),
         ] {
             let error = text.parse::<Config>().unwrap_err().to_string();

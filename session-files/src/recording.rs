@@ -45,7 +45,7 @@ pub enum Record<'a> {
 }
 
 /// A session was opened on the board. The run's sessions are numbered from 1 in
-/// this order.
+/// this order. In a run with several boards, a program has one on each that it uses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionOpened {
     /// Its number in this recording.
@@ -54,7 +54,7 @@ pub struct SessionOpened {
     pub process: u32,
     /// 32 or 64.
     pub pointer_bits: u32,
-    /// The APIs that the board served.
+    /// The APIs that the board served; in a run with several boards, those that it was for.
     pub apis: Vec<Described>,
 }
 

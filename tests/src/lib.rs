@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod cost;
 pub mod coverage;
 pub mod picture;
+pub mod replayed;
 pub mod scripted;
 pub mod slurm;
 pub mod stand_in;

@@ -36,6 +36,11 @@ impl Board {
         }
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        self.agent.address()
+    }
+
     /// What the agent wrote so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()

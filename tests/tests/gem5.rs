@@ -1,6 +1,7 @@
 //! gil in a real gem5, where there is one: `gil run --sim gem5`, and the points
 //! of `tests/gem5/run`.
 
+use gil_tests::replayed::Case;
 use gil_tests::{Finished, Link, Run, guest_program, processes_naming, root};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -106,6 +107,22 @@ fn an_emulated_program_uses_the_gpu() {
     let args = ["--mode", "se", text(&matmul), "3", "64"];
     let (run, outdir) = InGem5::new(&gem5, &args).finish();
     computes_products(run, &outdir);
+}
+
+/// Both end with the same tick.
+#[test]
+fn replays_of_emulated_programs_take_the_same_ticks() {
+    let Some(gem5) = gem5() else { return };
+    for mut case in [
+        Case::example("vector-add", Link::OpenCl, &["4099"]),
+        Case::example("gles-quads", Link::Gles, &["3"]),
+    ] {
+        case.gem5 = Some(gem5.clone());
+        let replayed = case.twice();
+        assert_eq!(replayed.spread(), None, "{}", case.name);
+        let [ticks, recorded] = [&replayed.replays[0], &replayed.recorded];
+        assert_eq!(ticks.simulated.ticks, recorded.simulated.ticks);
+    }
 }
 
 #[test]

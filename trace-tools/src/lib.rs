@@ -19,6 +19,7 @@ pub mod diff;
 mod events;
 mod hex;
 pub mod merge;
+mod same;
 pub mod show;
 pub mod stats;
 pub mod summary;

@@ -6,11 +6,11 @@
 
 use crate::text::api_name;
 use crate::trace::Entry;
-use crate::{Trace, TraceError};
+use crate::{Trace, TraceError, same};
 use gil_files::container::HEADER_LEN;
 use gil_files::recording::{FILE, Record};
 use gil_wire::description::Hash;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -80,7 +80,7 @@ pub fn merge(traces: &mut [Trace], to: &mut dyn Write) -> Result<Merged, TraceEr
     let mut merged = Merged::default();
     to.write_all(&FILE.header()).map_err(TraceError::Output)?;
     for trace in traces.iter() {
-        add(trace, &mut merged, to)?;
+        add(trace, &|_| true, &mut merged, to)?;
     }
     to.flush().map_err(TraceError::Output)?;
     Ok(merged)
@@ -139,20 +139,50 @@ impl Descriptions {
     }
 }
 
-/// Adds one recording's records.
-fn add(trace: &Trace, merged: &mut Merged, to: &mut dyn Write) -> Result<(), TraceError> {
-    let before = merged.sessions;
+/// Writes a run's recording, and behind it the sessions of the one that it answered from, but
+/// for those that the run repeated: replays find each by what differs first. Whether there was
+/// anything new in the run; if not, nothing is written.
+///
+/// # Errors
+/// [`TraceError`], as [`merge`].
+pub fn add_run(run: &Path, replayed: &Path, out: &Path) -> Result<bool, TraceError> {
+    // Records are read once more below, by what was learnt of sessions here.
+    let (mut run, mut replayed) = (Trace::open(run)?, Trace::open(replayed)?);
+    let (new, old) = (same::sums(&mut run)?, same::sums(&mut replayed)?);
+    let is_in = |all: &BTreeMap<u64, u64>, sum: &u64| all.values().any(|it| it == sum);
+    if new.values().all(|sum| is_in(&old, sum)) {
+        return Ok(false);
+    }
+    let mut to = BufWriter::new(File::create(out).map_err(TraceError::Output)?);
+    to.write_all(&FILE.header()).map_err(TraceError::Output)?;
+    let mut merged = Merged::default();
+    add(&run, &|_| true, &mut merged, &mut to)?;
+    let is_other = |session| old.get(&session).is_some_and(|sum| !is_in(&new, sum));
+    add(&replayed, &is_other, &mut merged, &mut to)?;
+    to.flush().map_err(TraceError::Output)?;
+    Ok(true)
+}
+
+/// Adds one recording's records, of these sessions.
+fn add(
+    trace: &Trace,
+    is_wanted: &dyn Fn(u64) -> bool,
+    merged: &mut Merged,
+    to: &mut dyn Write,
+) -> Result<(), TraceError> {
+    let mut numbers = HashMap::new();
     let mut records = trace.records_from(1, HEADER_LEN as u64)?;
     while let Some(entry) = records.next_entry()? {
         let Ok(mut record) = entry.record() else {
             continue;
         };
-        if matches!(record, Record::SessionOpened(_)) {
+        if matches!(record, Record::SessionOpened(_)) && is_wanted(entry.session) {
             merged.sessions += 1;
+            numbers.insert(entry.session, merged.sessions);
         }
         // What is of no session was of no use in its own recording, either.
-        if entry.session > 0 {
-            renumber(&mut record, before + entry.session);
+        if let Some(number) = numbers.get(&entry.session) {
+            renumber(&mut record, *number);
             write(trace, &entry, &record, to)?;
             merged.records += 1;
         }

@@ -5,6 +5,7 @@ use crate::call::CallInfo;
 use crate::description::Hash;
 use crate::driver;
 use crate::generated::APIS;
+use crate::gpu;
 use crate::state::Effect;
 use crate::subject::Subject;
 
@@ -80,6 +81,12 @@ pub fn info(op: Op) -> Option<&'static CallInfo> {
 /// Whether a call of this operation ends a frame.
 pub fn ends_frame(op: Op) -> bool {
     api(op.api()).is_some_and(|api| api.frames.contains(&op.entry()))
+}
+
+/// Whether a call's output is differences from copies: what the board has in buffers, or in
+/// windows of a GPU's memory.
+pub fn is_fetch(op: Op) -> bool {
+    is_of_a_driver(op) && matches!(op.entry(), driver::FETCH | gpu::FETCH)
 }
 
 /// Whether this is a call of a kernel driver. Its regions with copies travel between host

@@ -67,6 +67,30 @@ impl Together {
         self.name
     }
 
+    /// All that are not among these.
+    pub fn all_but(named: &[Self]) -> Vec<Self> {
+        let mut others = Vec::new();
+        for api in APIS {
+            let together = Self {
+                name: api.name,
+                back_end: api.back_end,
+            };
+            if !named.contains(&together) && !others.contains(&together) {
+                others.push(together);
+            }
+        }
+        others
+    }
+
+    /// The only one that has APIs of all these numbers, if there is one.
+    pub fn of_all(numbers: &[u16]) -> Option<Self> {
+        let first = numbers.first()?;
+        let mut all = Self::all_but(&[]).into_iter();
+        let together = all.find(|together| together.has(*first))?;
+        let has_all = numbers.iter().all(|number| together.has(*number));
+        has_all.then_some(together)
+    }
+
     /// Whether these are all APIs of gil's own libraries. A kernel driver is there only
     /// for a guest that was given one.
     pub fn are_all(named: &[Self]) -> bool {

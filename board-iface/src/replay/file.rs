@@ -7,6 +7,7 @@ use gil_files::container::{
 };
 use gil_files::recording::{self, Costs, Device, Ended, FILE, Record, SessionOpened};
 use gil_wire::api::Described;
+use gil_wire::choice::Together;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{Posted, Report};
 use std::collections::HashMap;
@@ -44,7 +45,7 @@ struct Rest {
 pub struct RecordedSession {
     /// Width of the program's pointers.
     pub pointer_bits: u32,
-    /// The APIs that the board served.
+    /// The APIs that its board was for.
     pub apis: Vec<Described>,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
@@ -80,6 +81,12 @@ pub struct Place {
 }
 
 impl RecordedSession {
+    /// Whether its board was for one of these APIs, or nothing is said of them.
+    pub fn is_for(&self, apis: &[Together]) -> bool {
+        let mut numbers = self.apis.iter().map(|api| api.number);
+        apis.is_empty() || numbers.any(|number| apis.iter().any(|it| it.has(number)))
+    }
+
     /// What posts took, as the answer to call `place` says.
     pub fn posted(&self, place: usize) -> Vec<Posted> {
         self.posted.get(&place).cloned().unwrap_or_default()

@@ -1,23 +1,32 @@
 //! A recording instead of a device: the n-th opened session gets the answers of the n-th
 //! recorded one, as long as each request equals the recorded one.
 
+mod alternatives;
+mod boards;
 mod file;
+mod live;
+mod read;
+mod unrecorded;
 
-use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
-use crate::region::{Budget, OverBudget, Region};
-use file::Recording;
+use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};
+use crate::region::{Budget, Region};
+use file::{RecordedSession, Recording};
 use gil_files::container::FileError;
 use gil_files::difference::Difference;
 use gil_files::recording::FILE;
-use gil_transport::memory::OutOfMemory;
+use gil_transport::client::BoardConfig;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::choice::Together;
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{self, CallStatus, Direction, Done, PRINTED_MAX, RegionDesc, Report};
+use gil_wire::message::{self, CallStatus, Done, Report};
+use live::{Live, NotLive, Step};
+use read::{ReadError, outputs, report_of};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use unrecorded::Unrecorded;
 
 /// Why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +64,14 @@ pub enum ReplayError {
         recorded: usize,
         /// Why there may have been more.
         rest: Option<String>,
+    },
+    /// The recorded run had several boards.
+    #[error("the run that {} records had several boards: replay it with {}", path.display(), boards.join(" "))]
+    Boards {
+        /// The file.
+        path: PathBuf,
+        /// The options that name a board for each.
+        boards: Vec<String>,
     },
     /// The program has other pointers than the recorded one.
     #[error(
@@ -119,12 +136,23 @@ enum Departure {
         "the recording is damaged: its report of event {0} does not fit the regions of the call that signals it"
     )]
     Report(u64),
-    #[error("the recording is damaged: an operation printed {0} bytes, the bound is {PRINTED_MAX}")]
-    Printed(u64),
+    #[error("the recording does not say how the operation of event {0} ended")]
+    Unasked(u64),
     #[error(transparent)]
-    Budget(#[from] OverBudget),
-    #[error(transparent)]
-    Memory(#[from] OutOfMemory),
+    Read(ReadError),
+    #[error("{0}; and the live board does not serve it: {1}")]
+    NotLive(Box<Departure>, NotLive),
+    #[error("the live board was lost: {0}")]
+    LiveLost(NotLive),
+}
+
+impl From<ReadError> for Departure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io(error) => Self::Io(error),
+            other => Self::Read(other),
+        }
+    }
 }
 
 /// A call's place in its run.
@@ -142,10 +170,16 @@ impl Departure {
     /// Whether the session is lost as any may be: as the recorded one was, or for want of
     /// memory. Then the run goes on.
     fn is_loss(&self) -> bool {
-        matches!(
-            self,
-            Self::Unanswered(_) | Self::Budget(_) | Self::Memory(_)
-        )
+        match self {
+            Self::Unanswered(_) | Self::LiveLost(_) => true,
+            Self::Read(error) => error.is_for_want_of_memory(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is about a request that was not recorded, which a live board may serve.
+    fn is_of_the_guest(&self) -> bool {
+        matches!(self, Self::Differs { .. } | Self::End { .. })
     }
 }
 
@@ -153,7 +187,11 @@ impl Departure {
 #[derive(Debug)]
 pub struct ReplayBoard {
     recording: Arc<Recording>,
-    /// Numbers of the sessions that were opened. One that ends before its first
+    /// Who serves what was not recorded.
+    live: Option<BoardConfig>,
+    /// Places of the sessions that it serves.
+    served: Vec<usize>,
+    /// Those of them that were opened. One that ends before its first
     /// call was no part of the run, unless it is recorded so.
     opened: Mutex<BTreeSet<usize>>,
 }
@@ -168,10 +206,32 @@ impl ReplayBoard {
     /// # Errors
     /// [`ReplayError`].
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
+        Self::open_for(path, &[])
+    }
+
+    /// The same; of a run with several boards it stands for the one for these APIs.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn open_for(path: &Path, apis: &[Together]) -> Result<Self, ReplayError> {
+        let recording = Recording::open(path)?;
+        let sessions = recording.sessions.iter().enumerate();
+        let is_served = |(_, session): &(usize, &RecordedSession)| session.is_for(apis);
+        let served = sessions.filter(is_served).map(|(place, _)| place);
+        let served: Vec<_> = served.collect();
+        boards::check_one(&recording, &served)?;
         Ok(Self {
-            recording: Arc::new(Recording::open(path)?),
+            recording: Arc::new(recording),
+            live: None,
+            served,
             opened: Mutex::default(),
         })
+    }
+
+    /// The same, where this board serves what was not recorded.
+    #[must_use]
+    pub fn with_live(self, live: Option<BoardConfig>) -> Self {
+        Self { live, ..self }
     }
 
     fn opened(&self) -> MutexGuard<'_, BTreeSet<usize>> {
@@ -194,40 +254,69 @@ impl Board for ReplayBoard {
         guest: Guest,
         _budget: &Budget,
     ) -> Result<Box<dyn Session + 'b>, BoardError> {
-        let sessions = &self.recording.sessions;
-        let mut opened = self.opened();
-        let number = (0..).find(|number| !opened.contains(number)).unwrap_or(0);
-        let recorded = sessions.get(number).ok_or_else(|| ReplayError::NoSession {
-            recorded: sessions.len(),
-            rest: self.recording.rest_in_words(),
-        })?;
-        if recorded.pointer_bits != guest.pointer_bits {
-            return Err(BoardError::from(ReplayError::PointerBits {
-                recorded: recorded.pointer_bits,
-                now: guest.pointer_bits,
-            }));
-        }
-        opened.insert(number);
+        let recorded = self.take(guest);
+        let number = match (recorded, &self.live) {
+            (Ok(number), _) => number,
+            (Err(error), Some(live)) => {
+                tracing::info!("{error}: the live board serves it");
+                let live = Live::open(live, guest).map_err(not_live)?;
+                return Ok(Box::new(Unrecorded::new(live)));
+            }
+            (Err(error), None) => return Err(error.into()),
+        };
         Ok(Box::new(ReplaySession {
             board: self,
             recording: self.recording.clone(),
+            guest,
             number,
             next: 0,
             rooms: HashMap::new(),
+            steps: Vec::new(),
+            live: None,
             departed: None,
             lost: None,
         }))
     }
 }
 
+/// There is no session, recorded or live, so the run cannot be the recorded one.
+fn not_live(error: NotLive) -> BoardError {
+    BoardError::Departed(Box::new(error))
+}
+
+impl ReplayBoard {
+    /// The next recorded session for this guest.
+    fn take(&self, guest: Guest) -> Result<usize, ReplayError> {
+        let mut opened = self.opened();
+        let mut served = self.served.iter().copied();
+        let next = served.find(|number| !opened.contains(number));
+        let number = next.ok_or_else(|| ReplayError::NoSession {
+            recorded: self.served.len(),
+            rest: self.recording.rest_in_words(),
+        })?;
+        let recorded = self.recording.sessions[number].pointer_bits;
+        let now = guest.pointer_bits;
+        if recorded != now {
+            return Err(ReplayError::PointerBits { recorded, now });
+        }
+        opened.insert(number);
+        Ok(number)
+    }
+}
+
 struct ReplaySession<'b> {
     board: &'b ReplayBoard,
     recording: Arc<Recording>,
+    guest: Guest,
     number: usize,
     next: usize,
     /// The out regions of calls that signal an event, by the event, until it is
     /// reported.
     rooms: HashMap<u64, Vec<u64>>,
+    /// What was answered, for a live board that is to go on from there.
+    steps: Vec<Step>,
+    /// It serves the session by now.
+    live: Option<Live>,
     departed: Option<String>,
     /// Why no call is answered any more, where the run goes on.
     lost: Option<String>,
@@ -249,14 +338,19 @@ impl Session for ReplaySession<'_> {
 
     fn identify(&mut self, api: u16, device: u64) -> Option<DeviceIdentity> {
         let devices = &self.recording.sessions[self.number].devices;
-        devices.get(&(api, device)).cloned().flatten()
+        let recorded = devices.get(&(api, device)).cloned();
+        match (recorded, &mut self.live) {
+            (_, Some(live)) => live.identify(api, device).ok()?,
+            (Some(identity), None) => identity,
+            (None, None) => None,
+        }
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
         if let Some(reason) = self.departed.as_ref().or(self.lost.as_ref()) {
             return Outcome::lost(reason);
         }
-        self.answer(call).unwrap_or_else(|departure| {
+        self.outcome(&call).unwrap_or_else(|departure| {
             let outcome = Outcome::lost(&departure);
             self.end(&departure);
             outcome
@@ -304,12 +398,79 @@ impl Session for ReplaySession<'_> {
 const NO_OBJECTS: &str = "the board answers from a recording, which holds no objects: take checkpoints of runs with a device";
 
 impl ReplaySession<'_> {
-    fn answer(&mut self, call: Call<'_>) -> Result<Outcome, Departure> {
+    /// From the recording, or once the run has left it from a live board.
+    fn outcome(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
+        if self.live.is_none() {
+            let calls = self.next;
+            match self.answer(call) {
+                Err(departure) if departure.is_of_the_guest() => {
+                    if let Some(outcome) = self.go_elsewhere(calls, call)? {
+                        return Ok(outcome);
+                    }
+                    self.go_live(departure, call.budget)?;
+                }
+                answered => return answered,
+            }
+        }
+        let live = self.live.as_mut().map(|live| live.call(call));
+        live.unwrap_or_else(|| Ok(ran(&[], 0)))
+            .map_err(Departure::LiveLost)
+    }
+
+    /// Answers from another session of the recording that begins with the same calls and goes
+    /// on with this one, if there is one that no other program was answered from.
+    fn go_elsewhere(
+        &mut self,
+        calls: usize,
+        call: &Call<'_>,
+    ) -> Result<Option<Outcome>, Departure> {
+        let (own, recording) = (self.number, self.recording.clone());
+        let opened = self.board.opened().clone();
+        let served = self.board.served.iter().copied();
+        for other in served.filter(|other| !opened.contains(other)) {
+            let rooms = &self.rooms;
+            let is_untold = |event| rooms.contains_key(&event);
+            if !alternatives::begin_alike(&recording, [own, other], calls, &is_untold)? {
+                continue;
+            }
+            (self.number, self.next) = (other, calls);
+            match self.answer(call) {
+                Err(departure) if departure.is_of_the_guest() => self.number = own,
+                answered => {
+                    self.board.opened().insert(other);
+                    return answered.map(Some);
+                }
+            }
+        }
+        self.next = calls;
+        Ok(None)
+    }
+
+    /// Has the live board go on from here, if there is one.
+    fn go_live(&mut self, departure: Departure, budget: &Budget) -> Result<(), Departure> {
+        let Some(board) = &self.board.live else {
+            return Err(departure);
+        };
+        tracing::info!("{departure}: the live board goes on");
+        let from = (&*self.recording, self.number);
+        let live = Live::open(board, self.guest).and_then(|mut live| {
+            live.follow(from, &self.steps, budget)?;
+            Ok(live)
+        });
+        self.steps = Vec::new();
+        match live {
+            Ok(live) => self.live = Some(live),
+            Err(why) => return Err(Departure::NotLive(Box::new(departure), why)),
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
         let recording = self.recording.clone();
         let calls = &recording.sessions[self.number].calls;
         let Some(recorded) = calls.get(self.next) else {
             return Err(Departure::End {
-                place: self.place(&call, self.next + 1),
+                place: self.place(call, self.next + 1),
                 calls: calls.len(),
                 rest: recording.rest_in_words(),
             });
@@ -317,17 +478,31 @@ impl ReplaySession<'_> {
         self.next += 1;
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
-        self.compare(&call, &head.call, &mut payload)?;
+        self.compare(call, &head.call, &mut payload)?;
+        self.note(call.head);
         if let Some(event) = call.head.event {
             self.rooms.insert(event, rooms(&call.regions));
         }
         match &head.done {
             Some(done) => self.done(call, done, &mut payload),
             None if head.call.answer => {
-                let place = self.place(&call, self.next);
+                let place = self.place(call, self.next);
                 Err(Departure::Unanswered(place))
             }
             None => Ok(ran(&[], 0)),
+        }
+    }
+
+    /// The recorded call before `next` was made.
+    fn note(&mut self, head: &message::Call<'_>) {
+        if self.board.live.is_some() {
+            self.steps.push(Step::Call {
+                place: self.next - 1,
+                seq: head.seq,
+                thread: head.thread,
+                finish: head.finish,
+                event: head.event,
+            });
         }
     }
 
@@ -370,7 +545,7 @@ impl ReplaySession<'_> {
 
     fn done(
         &mut self,
-        call: Call<'_>,
+        call: &Call<'_>,
         done: &Done<'_>,
         payload: &mut impl Read,
     ) -> Result<Outcome, Departure> {
@@ -396,10 +571,23 @@ impl ReplaySession<'_> {
     }
 
     fn ended(&mut self, event: u64, budget: &Budget) -> Result<Option<Ended>, Departure> {
+        if let Some(live) = &mut self.live {
+            let ended = live.finish(event, budget);
+            return ended.map(Some).map_err(Departure::LiveLost);
+        }
         let recording = self.recording.clone();
         let recorded = recording.sessions[self.number].ended.get(&event);
-        let Some(end) = recorded else { return Ok(None) };
+        let Some(end) = recorded else {
+            if self.board.live.is_none() {
+                return Ok(None);
+            }
+            self.go_live(Departure::Unasked(event), budget)?;
+            return self.ended(event, budget);
+        };
         let mut payload = recording.payload(&end.payload)?;
+        if self.board.live.is_some() {
+            self.steps.push(Step::Ended(event));
+        }
         self.reported(&end.report, &mut payload, budget).map(Some)
     }
 
@@ -410,19 +598,11 @@ impl ReplaySession<'_> {
         payload: &mut impl Read,
         budget: &Budget,
     ) -> Result<Ended, Departure> {
-        let event = report.event;
-        let rooms = self.rooms.remove(&event);
+        let rooms = self.rooms.remove(&report.event);
         if rooms.is_some_and(|rooms| !report.out.is_empty() && !fits(&report.out, &rooms)) {
-            return Err(Departure::Report(event));
+            return Err(Departure::Report(report.event));
         }
-        Ok(Ended {
-            event,
-            duration_ns: report.duration_ns,
-            ending: report.ending,
-            out: outputs(&report.out, payload, budget)?,
-            printed: text(report.printed, payload)?,
-            rejected: report.rejected,
-        })
+        Ok(report_of(report, payload, budget)?)
     }
 }
 
@@ -442,34 +622,6 @@ impl Read for Joined<'_> {
         }
         Ok(0)
     }
-}
-
-fn text(len: u64, payload: &mut impl Read) -> Result<Vec<u8>, Departure> {
-    if len > PRINTED_MAX {
-        return Err(Departure::Printed(len));
-    }
-    let mut text = vec![0; len as usize];
-    payload.read_exact(&mut text)?;
-    Ok(text)
-}
-
-fn outputs(
-    lens: &[u64],
-    payload: &mut impl Read,
-    budget: &Budget,
-) -> Result<Vec<Output>, Departure> {
-    let mut outputs = Vec::new();
-    for len in lens {
-        budget.check(&[RegionDesc {
-            len: *len,
-            dir: Direction::Out,
-        }])?;
-        let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
-        let mut region = Region::to_write(bytes, budget)?;
-        payload.read_exact(region.bytes_mut())?;
-        outputs.push(Output::whole(region));
-    }
-    Ok(outputs)
 }
 
 /// Bytes of each out region.

@@ -217,7 +217,7 @@ impl<'a> Gem5<'a> {
             let finish = self.args.gl_time.finish();
             command.args(["--finish", finish.name()]);
         }
-        if self.args.record.is_some() {
+        if self.args.is_recorded() {
             command.arg("--record").arg(at.join(file::TRACE));
         }
         if self.args.keeps_build_times() {

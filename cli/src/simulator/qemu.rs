@@ -263,7 +263,7 @@ impl Qemu<'_> {
         if args.detect == Detect::Symbol || !self.watch.is_empty() {
             option += &format!(",kernel={}", at(file::KERNEL));
         }
-        if args.record.is_some() {
+        if args.is_recorded() {
             option += &format!(",trace={}", at(file::TRACE));
         }
         if args.calls.is_some() {

@@ -2,8 +2,8 @@
 
 use super::Refusal;
 use crate::submission::{Region, Submission};
-use gil_wire::api::is_of_a_driver;
-use gil_wire::driver::{FETCH, Fetch};
+use gil_wire::api;
+use gil_wire::driver::Fetch;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::gpu;
 use gil_wire::message::{self, RegionDesc};
@@ -40,8 +40,7 @@ impl<'a> Call<'a> {
 
     /// Whether its output is differences from copies.
     pub(super) fn brings_differences(&self) -> bool {
-        let entry = self.envelope.op.entry();
-        is_of_a_driver(self.envelope.op) && matches!(entry, FETCH | gpu::FETCH)
+        api::is_fetch(self.envelope.op)
     }
 
     /// The numbers of its out regions' copies, if these are of several numbers.

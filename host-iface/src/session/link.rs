@@ -186,9 +186,16 @@ impl Link {
             session: self.recorded_as,
             process: self.process,
             pointer_bits: self.pointer_bits,
-            apis: self.served.all().to_vec(),
+            apis: self.of_its_board(),
         };
         context.record(&Record::SessionOpened(opened), &[]);
+    }
+
+    /// Of what the board serves, the APIs that the run has it for.
+    fn of_its_board(&self) -> Vec<Described> {
+        let served = self.served.all().iter();
+        let is_its = |api: &&Described| self.boards.place(api.number) == self.place;
+        served.filter(is_its).cloned().collect()
     }
 
     /// The session ends; never waits for the board.

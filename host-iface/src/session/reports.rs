@@ -83,7 +83,7 @@ impl Session {
         }
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let ended = Record::Ended(Ended {
-            session: self.links.first().recorded_as(),
+            session: self.links.of(self.op_of(report.event)).recorded_as(),
             report: report.clone(),
             busy_ns,
         });
