@@ -4,12 +4,15 @@ use crate::error::BenchError;
 use gil_report::Report;
 use gil_run_support::cache::Cache;
 use gil_run_support::process::is_asked_to_end_with_us;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const GUEST_CC: &str = "scripts/guest-cc";
+/// Most bytes of what a program wrote elsewhere.
+const NATIVE_MAX: u64 = 1 << 20;
 
 /// One program, for this machine and for the guest.
 pub struct Built {
@@ -114,6 +117,27 @@ pub fn complained(command: &mut Command) -> Result<String, BenchError> {
     match output.status.success() {
         true => Ok(text),
         false => Err(failed(command, &output.stderr)),
+    }
+}
+
+/// What a program wrote natively, elsewhere.
+///
+/// # Errors
+/// [`BenchError::File`].
+pub fn written(path: &Path) -> Result<String, BenchError> {
+    let wrong = |what: String| BenchError::File {
+        path: path.into(),
+        what,
+    };
+    let mut text = String::new();
+    let read = File::open(path)
+        .and_then(|file| file.take(NATIVE_MAX + 1).read_to_string(&mut text))
+        .map_err(|error| wrong(error.to_string()))?;
+    match read as u64 <= NATIVE_MAX {
+        true => Ok(text),
+        false => Err(wrong(format!(
+            "it has more than {NATIVE_MAX} bytes: give what the program wrote"
+        ))),
     }
 }
 

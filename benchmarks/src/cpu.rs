@@ -10,7 +10,6 @@ use crate::accuracy::Errors;
 use crate::c_program;
 use crate::error::BenchError;
 use crate::fit::Estimate;
-use crate::opencl::launches::read;
 use crate::sampling::Times;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
@@ -86,7 +85,7 @@ type Medians = BTreeMap<String, Duration>;
 /// # Errors
 /// [`BenchError`] says what cannot be measured.
 pub fn cpu(args: &CpuArgs, folder: &Path, say: &dyn Fn(&str)) -> Result<CpuRatio, BenchError> {
-    let from = |path: &Path| medians(&read(path)?, path);
+    let from = |path: &Path| medians(&c_program::written(path)?, path);
     let (board, target) = match (&args.native, &args.target) {
         (Some(board), Some(target)) => (from(board)?, from(target)?),
         (board, target) => {

@@ -29,7 +29,6 @@ use clap::Args;
 use gil_board_client::profile::{Bus, Calls, Copies, Profile};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -45,9 +44,6 @@ const COLUMNS: usize = 5;
 const SIZES_MAX: usize = 64;
 /// After such a pause the device sleeps: less than that of the program.
 const IDLE_NS: u64 = 500_000;
-/// Most bytes of what the program wrote elsewhere.
-const NATIVE_MAX: u64 = 1 << 20;
-
 /// What to measure.
 #[derive(Clone, Debug, Args)]
 pub struct LaunchesArgs {
@@ -109,7 +105,7 @@ pub fn launches(
     say: &dyn Fn(&str),
 ) -> Result<Launched, BenchError> {
     if let Some(path) = &args.native {
-        let (device, repetitions, native) = found(&read(path)?, path)?;
+        let (device, repetitions, native) = found(&c_program::written(path)?, path)?;
         let calls = native.calls(&native.alone(), repetitions, device);
         return Ok(Launched {
             api: API,
@@ -168,27 +164,6 @@ fn in_guest(
     command.arg("--board-profile").arg(&path);
     let text = c_program::said(command.arg(program).args(words(args)))?;
     Ok(found(&text, program)?.2)
-}
-
-/// What a program wrote natively, elsewhere.
-///
-/// # Errors
-/// [`BenchError::File`].
-pub fn read(path: &Path) -> Result<String, BenchError> {
-    let wrong = |what: String| BenchError::File {
-        path: path.into(),
-        what,
-    };
-    let mut text = String::new();
-    let read = fs::File::open(path)
-        .and_then(|file| file.take(NATIVE_MAX + 1).read_to_string(&mut text))
-        .map_err(|error| wrong(error.to_string()))?;
-    match read as u64 <= NATIVE_MAX {
-        true => Ok(text),
-        false => Err(wrong(format!(
-            "it has more than {NATIVE_MAX} bytes: give what the program wrote"
-        ))),
-    }
 }
 
 /// What the program's text says: the device, the number of repetitions, and the medians.

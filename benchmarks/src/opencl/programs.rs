@@ -6,7 +6,6 @@ use crate::c_program;
 use crate::cores::{self, Cores};
 use crate::error::BenchError;
 use crate::fit::Point;
-use crate::opencl::launches;
 use crate::sampling::Times;
 use clap::Args;
 use gil_board_client::profile::{Calls, Fitted, Profile};
@@ -104,7 +103,7 @@ pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
     let mut device = String::new();
     let most = args.at.iter().map(|at| at.cores).max();
     for AtCores { cores, file } in &args.at {
-        let (name, programs) = parsed(&launches::read(file)?, file)?;
+        let (name, programs) = parsed(&c_program::written(file)?, file)?;
         if Some(*cores) == most {
             device = name;
         }
@@ -162,7 +161,7 @@ pub fn programs(
     say("compiling the programs");
     let built = c_program::build(SOURCE, folder, &["-lOpenCL"], &[])?;
     let (device, native) = match &args.native {
-        Some(path) => parsed(&launches::read(path)?, path)?,
+        Some(path) => parsed(&c_program::written(path)?, path)?,
         None => {
             let named = |names: &[String]| {
                 say(&progress("on this machine's device", names));
