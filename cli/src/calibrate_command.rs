@@ -7,13 +7,16 @@ use crate::args::{
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use gil_benchmarks::{BenchError, Contended, Launched, Launches};
-use gil_board_client::profile::{Cpu, Parts, Profile, ProfileError};
+use gil_board_client::profile::{Bus, Copies, Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
+
+/// What more bytes take at least, of what fewer take: less is no noise.
+const FALLS: f64 = 0.8;
 
 /// Why nothing is calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -207,7 +210,25 @@ fn costs(launched: &Launched) -> String {
         let of = |it: &Launches| it.from.get(bytes).copied().unwrap_or_default();
         text += &row(&format!("a launch, {bytes} bytes back"), native, guest, of);
     }
+    text += disturbed(&launched.copies);
     text
+}
+
+/// A sentence if more bytes took less time than fewer, or none, which no bus does.
+fn disturbed(copies: &Copies) -> &'static str {
+    let falls = |bus: &Option<Bus>| {
+        let times = bus.iter().flat_map(|bus| &bus.measured);
+        let times = times.map(|(_, ns)| *ns as f64);
+        // What took none at all was measured as 1.
+        let has_none = times.clone().any(|ns| ns <= 1.0);
+        has_none || !times.is_sorted_by(|fewer, more| *more > fewer * FALLS)
+    };
+    match falls(&copies.to) || falls(&copies.from) {
+        true => {
+            "copies of more bytes took less time than those of fewer, or none: leave this machine to the measurement, and calibrate again\n"
+        }
+        false => "",
+    }
 }
 
 fn row(
@@ -287,5 +308,21 @@ mod tests {
         std::fs::write(&path, "[package]\n").unwrap();
         assert!(to_extend(&path).is_err());
         assert!(to_extend(&folder.path().join("none/board.toml")).is_err());
+    }
+
+    #[test]
+    fn copies_that_no_bus_does_are_said() {
+        let said = |measured: &[(u64, u64)]| {
+            let bus = Bus {
+                measured: measured.to_vec(),
+                ..Bus::default()
+            };
+            let (to, from) = (None, Some(bus));
+            !disturbed(&Copies { to, from }).is_empty()
+        };
+        assert!(!said(&[(4, 900), (4096, 850), (1 << 20, 90_000)]));
+        assert!(said(&[(4, 900), (4096, 700)]), "it falls");
+        assert!(said(&[(4, 1), (4096, 700)]), "it took none");
+        assert!(!said(&[]));
     }
 }
