@@ -157,7 +157,7 @@ enum Refusal {
 }
 
 /// Whether the program called what it names: not where the library asks how
-/// far things are on behalf of a call that is counted by itself.
+/// far things are, or waits, on behalf of a call that is counted by itself.
 fn is_a_call(call: &Call<'_>) -> bool {
     let envelope = call.envelope;
     let info = gil_wire::api::info(envelope.op);
@@ -165,7 +165,7 @@ fn is_a_call(call: &Call<'_>) -> bool {
         info.and_then(|info| info.class),
         Some(Class::Enqueue | Class::Post)
     );
-    !(envelope.class == Class::Poll && is_counted)
+    !(matches!(envelope.class, Class::Poll | Class::Wait) && is_counted)
 }
 
 impl Session {

@@ -785,6 +785,7 @@ fn polls_on_behalf_of_counted_calls_are_not_counted() {
         guest.host.entry(op).map_or(0, |entry| entry.count)
     };
     assert_eq!(count(CL_ENQUEUE_READ_BUFFER, Class::Poll), 0);
+    assert_eq!(count(CL_ENQUEUE_READ_BUFFER, Class::Wait), 0, "it drains");
     assert_eq!(count(CL_ENQUEUE_READ_BUFFER, Class::Enqueue), 1);
     let query = gil_wire::generated::opencl::CL_GET_EVENT_INFO;
     assert_eq!(count(query, Class::Poll), 1, "the program asked");
