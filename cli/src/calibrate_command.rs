@@ -108,6 +108,8 @@ pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
     if let (Some(path), Some(mut profile)) = (&args.out, profile) {
         let ratio = found.ratio.value;
         profile.cpu = Some(Cpu { ratio });
+        // One that cannot be is not written over one that can.
+        profile.check(path)?;
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())

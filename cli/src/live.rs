@@ -28,6 +28,8 @@ pub use held::Held;
 const DRAWN_EVERY: Duration = Duration::from_millis(100);
 /// How often the host interface is asked.
 const ASKED_EVERY: Duration = Duration::from_millis(200);
+/// Most columns and rows of the picture.
+const AREA_MAX: u16 = 1000;
 /// The key that closes the view.
 const CLOSE: u8 = b'q';
 
@@ -96,7 +98,8 @@ struct Open {
 struct Shown {
     since: Instant,
     terminal: OwnedFd,
-    screen: Terminal<CrosstermBackend<BufWriter<File>>>,
+    /// There until it is dropped.
+    screen: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
     size: Size,
     drawn: Option<Instant>,
     asked: Option<Instant>,
@@ -226,7 +229,7 @@ impl Shown {
         Ok(Self {
             since: Instant::now(),
             terminal: terminal.try_clone()?,
-            screen,
+            screen: Some(screen),
             size,
             drawn: None,
             asked: None,
@@ -250,10 +253,25 @@ impl Shown {
         if !takes_more(&self.terminal) {
             return Ok(());
         }
+        let Some(screen) = &mut self.screen else {
+            return Ok(());
+        };
         if std::mem::replace(&mut self.size, size) != size {
-            self.screen.resize(area(size))?;
+            screen.resize(area(size))?;
         }
-        self.screen.draw(|frame| draw(course, frame)).map(drop)
+        screen.draw(|frame| draw(course, frame)).map(drop)
+    }
+}
+
+impl Drop for Shown {
+    /// The library says on standard error that a cursor cannot be shown, which fails where the
+    /// terminal is gone.
+    fn drop(&mut self) {
+        if let Some(mut screen) = self.screen.take()
+            && screen.show_cursor().is_err()
+        {
+            std::mem::forget(screen);
+        }
     }
 }
 
@@ -273,6 +291,7 @@ fn size_of(terminal: &impl AsFd) -> Size {
         })
 }
 
+/// What is drawn of it: no terminal that people read is larger.
 fn area(size: Size) -> Rect {
-    Rect::new(0, 0, size.columns, size.rows)
+    Rect::new(0, 0, size.columns.min(AREA_MAX), size.rows.min(AREA_MAX))
 }

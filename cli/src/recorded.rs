@@ -8,8 +8,9 @@ use gil_board_client::boards::BoardsError;
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
 use gil_trace::{TraceError, merge};
-use std::fs;
-use std::os::unix::fs::symlink;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -25,6 +26,19 @@ pub enum RecordedError {
     /// Its link.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Both would write to it, or one to what the run reads.
+    #[error("{option} and {other} are the same file, {}: name another", path.display())]
+    Same {
+        /// What is to write it.
+        option: &'static str,
+        /// What else it is for.
+        other: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another run adds to it.
+    #[error("another run adds to the recording {}: wait until it ends, or record to another file with --record", .0.display())]
+    Taken(PathBuf),
 }
 
 /// A recording under way.
@@ -40,6 +54,8 @@ pub enum Recorded {
         written: TempPath,
         /// Where it belongs.
         place: PathBuf,
+        /// No other run adds to it meanwhile.
+        _lock: Flock<File>,
     },
 }
 
@@ -49,6 +65,7 @@ pub enum Recorded {
 /// [`RecordedError`] if it cannot be made.
 pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RecordedError> {
     let path = args.recorded()?;
+    check_calls(args, path)?;
     let Some(place) = replayed(args, path)? else {
         let _made = make("--record", path, link)?;
         return Ok(Recorded::Elsewhere { _made });
@@ -57,7 +74,40 @@ pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RecordedError> {
     let written = tempfile::NamedTempFile::new_in(folder).at(folder)?;
     let written = written.into_temp_path();
     symlink(&written, link).at(link)?;
-    Ok(Recorded::Beside { written, place })
+    let file = File::open(&place).at(&place)?;
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
+    let _lock = lock.map_err(|_| RecordedError::Taken(place.clone()))?;
+    Ok(Recorded::Beside {
+        written,
+        place,
+        _lock,
+    })
+}
+
+/// A log of calls takes the place of neither the recording nor one that the run answers from.
+fn check_calls(args: &RunArgs, record: Option<&Path>) -> Result<(), RecordedError> {
+    let Some(calls) = args.calls.as_deref() else {
+        return Ok(());
+    };
+    let same = |other| RecordedError::Same {
+        option: "--calls",
+        other,
+        path: calls.into(),
+    };
+    if record.is_some_and(|record| is_same(record, calls) || record == calls) {
+        return Err(same("--record"));
+    }
+    let boards = args.chosen()?;
+    match boards.recordings().any(|it| is_same(it, calls)) {
+        true => Err(same("--board replay:")),
+        false => Ok(()),
+    }
+}
+
+/// Whether both are one file now, by whatever names.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino()));
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The file that an option has the simulator write, by a link in the run's folder.
@@ -82,14 +132,19 @@ pub fn make(
 fn replayed(args: &RunArgs, path: Option<&Path>) -> Result<Option<PathBuf>, RecordedError> {
     let place = path.and_then(|path| fs::canonicalize(path).ok());
     let boards = args.chosen()?;
-    let mut replayed = boards.recordings().flat_map(fs::canonicalize);
-    Ok(place.filter(|place| replayed.any(|it| it == *place)))
+    let mut replayed = boards.recordings();
+    Ok(place.filter(|place| replayed.any(|it| is_same(it, place))))
 }
 
 impl Recorded {
     /// Puts it in its place, if the run ended by itself.
     pub fn deliver(self, exit: &mut Exit) {
-        let Self::Beside { written, place } = self else {
+        let Self::Beside {
+            written,
+            place,
+            _lock,
+        } = self
+        else {
             return;
         };
         if exit.origin != Origin::Program {
@@ -119,6 +174,8 @@ fn add(run: &Path, place: &Path) -> Result<(), NotAdded> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     let both = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     if merge::add_run(run, place, both.path())? {
+        let mode = fs::metadata(place).map_err(failed)?.permissions();
+        both.as_file().set_permissions(mode).map_err(failed)?;
         both.as_file().sync_all().map_err(failed)?;
         both.persist(place).map_err(|error| failed(error.error))?;
     }

@@ -161,7 +161,7 @@ fn prepare_and_simulate(
     let recorded = recorded::begin(args, &at.join(file::TRACE))?;
     let _calls = recorded::make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     if args.keeps_build_times() {
-        build_times::link(&at.join(file::WORK_TIMES));
+        build_times::link(&at.join(file::WORK_TIMES), progress);
     }
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);

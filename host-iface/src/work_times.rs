@@ -6,6 +6,7 @@
 //! Runs side by side append lines, each at once; of a number, the first line counts. A line
 //! that a killed run has cut, and what stands behind it, is measured again.
 
+use crate::config::BOARD_TIMEOUT;
 use foldhash::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,6 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// The file's first line.
 const HEAD: &str = "work,cpu_ns";
+/// Longest time that is remembered, in nanoseconds: no call may last longer on a board, unless
+/// somebody gives it more time.
+const LONGEST_NS: u64 = BOARD_TIMEOUT.as_nanos() as u64;
+/// Most pieces of work that one run adds to the file.
+const ADDED_MAX: usize = 1 << 12;
 /// Most pieces of work that are remembered. More of them take what they take.
 const REMEMBERED_MAX: usize = 1 << 18;
 /// Longest file that is read, in bytes: twice what all of them take.
@@ -25,6 +31,7 @@ const LINE_MAX: usize = 38;
 pub struct WorkTimes {
     known: HashMap<u64, u64>,
     file: Option<File>,
+    added: usize,
 }
 
 /// A file of times that cannot be used.
@@ -62,11 +69,12 @@ impl WorkTimes {
             .create(true)
             .open(path);
         let mut file = opened.map_err(failed)?;
-        let mut text = String::new();
-        let read = (&mut file).take(FILE_MAX + 1).read_to_string(&mut text);
+        let mut bytes = Vec::new();
+        let read = (&mut file).take(FILE_MAX + 1).read_to_end(&mut bytes);
         if read.map_err(failed)? as u64 > FILE_MAX {
             return Err(WorkTimesError::Long(path.into()));
         }
+        let text = String::from_utf8_lossy(&bytes);
         if text.is_empty() {
             writeln!(file, "{HEAD}").map_err(failed)?;
         } else if text.lines().next() != Some(HEAD) {
@@ -81,6 +89,7 @@ impl WorkTimes {
         Ok(Self {
             known,
             file: Some(file),
+            added: 0,
         })
     }
 
@@ -89,7 +98,7 @@ impl WorkTimes {
         if let Some(known) = self.known.get(&work) {
             return *known;
         }
-        if self.known.len() < REMEMBERED_MAX {
+        if self.known.len() < REMEMBERED_MAX && cpu_ns <= LONGEST_NS {
             self.known.insert(work, cpu_ns);
             self.keep(work, cpu_ns);
         }
@@ -98,9 +107,10 @@ impl WorkTimes {
 
     /// A file that takes no more is left as it is: this run knows the time.
     fn keep(&mut self, work: u64, cpu_ns: u64) {
-        let Some(file) = &mut self.file else {
+        let Some(file) = self.file.as_mut().filter(|_| self.added < ADDED_MAX) else {
             return;
         };
+        self.added += 1;
         let written = file.write_all(format!("{work:016x},{cpu_ns}\n").as_bytes());
         if written.is_err() {
             self.file = None;
@@ -110,7 +120,8 @@ impl WorkTimes {
 
 fn parse(line: &str) -> Option<(u64, u64)> {
     let (work, cpu_ns) = line.split_once(',')?;
-    Some((u64::from_str_radix(work, 16).ok()?, cpu_ns.parse().ok()?))
+    let cpu_ns = cpu_ns.parse().ok().filter(|ns| *ns <= LONGEST_NS)?;
+    Some((u64::from_str_radix(work, 16).ok()?, cpu_ns))
 }
 
 #[cfg(test)]
@@ -153,6 +164,29 @@ mod tests {
         let mut later = WorkTimes::open(&path).unwrap();
         assert_eq!((later.of(1, 6), later.of(2, 9)), (5, 9));
         assert_eq!(WorkTimes::open(&path).unwrap().of(2, 1), 9);
+    }
+
+    #[test]
+    fn what_no_build_takes_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("times");
+        fs::write(&path, b"work,cpu_ns\n1,1000000000000\n\xff\xfe\n2,7\n").unwrap();
+        let mut times = WorkTimes::open(&path).unwrap();
+        assert_eq!((times.of(1, 5), times.of(2, 9)), (5, 7));
+        assert_eq!(times.of(3, u64::MAX), u64::MAX);
+        assert_eq!(times.of(3, 8), 8);
+    }
+
+    #[test]
+    fn one_run_does_not_fill_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("times");
+        let mut times = WorkTimes::open(&path).unwrap();
+        for work in 0..2 * ADDED_MAX as u64 {
+            times.of(work, 1);
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 1 + ADDED_MAX);
     }
 
     #[test]

@@ -381,3 +381,25 @@ fn a_live_board_is_for_recordings() {
     assert_eq!(run.code, Some(125), "{run:#?}");
     assert!(run.stderr.contains("add --board replay:FILE"), "{run:#?}");
 }
+
+/// A recording by another name (a hard link) is the same recording.
+#[test]
+fn no_file_of_the_run_takes_the_place_of_what_it_answers_from() {
+    let recorded = Recorded::new();
+    let file = recorded.run("a");
+    let before = std::fs::read(&file).unwrap();
+    let (board, other) = (format!("replay:{file}"), format!("{file}-other"));
+    std::fs::hard_link(&file, &other).unwrap();
+    let replayed = run(&["--board", &board, "--record", &other], &["a"]).ok();
+    assert_eq!(replayed.stdout, "a\n");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    for calls in [&file, &other] {
+        let refused = run(&["--board", &board, "--calls", calls], &["a"]);
+        assert_eq!(refused.code, Some(125), "{refused:#?}");
+        assert!(refused.stderr.contains("are the same file"), "{refused:#?}");
+        assert_eq!(std::fs::read(calls).unwrap(), before);
+    }
+    let new = format!("{file}-new");
+    let refused = run(&["--record", &new, "--calls", &new], &["a"]);
+    assert_eq!(refused.code, Some(125), "{refused:#?}");
+}

@@ -56,10 +56,11 @@ impl Text {
         self.source.is_empty() && self.il.is_empty()
     }
 
-    /// Gives each of its parts, but for its options.
+    /// Gives each of its parts.
     pub(super) fn parts(&self, mut part: impl FnMut(&[u8])) {
         part(self.source.as_bytes());
         part(&self.il);
+        part(self.options.as_bytes());
         for (name, text) in &*self.headers {
             part(name.as_bytes());
             part(text.as_bytes());
@@ -234,7 +235,7 @@ impl Session {
         if !files.is_empty() {
             self.compiled(args.program, files);
         }
-        self.number_work(call, (Work::Build, args.program), &args.options);
+        self.number_work(call, (Work::Build, args.program), &args.options, result);
         Ok(result)
     }
 
@@ -255,7 +256,7 @@ impl Session {
         };
         let result = self.building(call, target, run)?;
         self.compiled(args.program, headers);
-        self.number_work(call, (Work::Compile, args.program), &args.options);
+        self.number_work(call, (Work::Compile, args.program), &args.options, result);
         Ok(result)
     }
 
@@ -283,7 +284,7 @@ impl Session {
             program.made_of = made_of;
             program.hides_arg_info = hides;
         }
-        self.number_work(call, (Work::Link, args.new), &args.options);
+        self.number_work(call, (Work::Link, args.new), &args.options, result);
         Ok(result)
     }
 

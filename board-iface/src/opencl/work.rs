@@ -25,14 +25,21 @@ pub(super) enum Work {
 
 impl Session {
     /// Numbers what a call compiled or linked into this program. What has no text (a driver's
-    /// binary) has no number.
+    /// binary) has no number, nor has what was refused or failed: who asks again for the same
+    /// may get it.
     pub(super) fn number_work(
         &self,
         call: &mut Call,
         (work, program): (Work, Handle),
         options: &InData<'_>,
+        result: cl_int,
     ) {
-        let Ok(program) = self.table.get(program, Kind::Program) else {
+        let Some(program) = self
+            .table
+            .get(program, Kind::Program)
+            .ok()
+            .filter(|_| result == CL_SUCCESS)
+        else {
             return;
         };
         let texts = self.texts(program);
