@@ -1,15 +1,5 @@
 # Two tables of a sweep as one: of each program the medians of both, and how much more the second is, for all of
 # the simulated time and for what is not the kernels' own.
-function median(text,  all, count, i, j, kept) {
-    count = split(text, all, " ")
-    for (i = 2; i <= count; i++) {
-        kept = all[i]
-        for (j = i - 1; j > 0 && all[j] + 0 > kept + 0; j--)
-            all[j + 1] = all[j]
-        all[j + 1] = kept
-    }
-    return all[int((count + 1) / 2)]
-}
 function more(one, other) {
     return sprintf("%.2f", 100 * (other - one) / one)
 }

@@ -25,16 +25,6 @@ FNR == 1 {
     times[which, $1] = times[which, $1] " " $3
     operations[$1] = $4
 }
-function median(text,  all, count, i, j, kept) {
-    count = split(text, all, " ")
-    for (i = 2; i <= count; i++) {
-        kept = all[i]
-        for (j = i - 1; j > 0 && all[j] + 0 > kept + 0; j--)
-            all[j + 1] = all[j]
-        all[j + 1] = kept
-    }
-    return all[int((count + 1) / 2)]
-}
 END {
     print "program,first_us,second_us,part_of_bandwidth,model_us,error_percent"
     for (i = 1; i <= count; i++) {
