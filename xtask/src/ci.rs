@@ -4,7 +4,7 @@ use crate::audit::{self, AuditError};
 use crate::r#gen::{self, GenError};
 use crate::links::{self, LinksError};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// A check.
@@ -23,6 +23,11 @@ pub const CHECKS: &[Check] = &[
         name: "fmt",
         about: "the code is formatted",
         run: |root| cargo(root, "fmt", &["fmt", "--all", "--check"]),
+    },
+    Check {
+        name: "locks",
+        about: "the lock files are what the manifests ask for",
+        run: locks,
     },
     Check {
         name: "gen",
@@ -141,6 +146,20 @@ fn selected(names: &[String]) -> Result<Vec<&'static Check>, CiError> {
 fn cargo(root: &Path, check: &'static str, args: &[&str]) -> Result<(), CiError> {
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
     succeed(check, Command::new(cargo).args(args).current_dir(root))
+}
+
+/// The fuzz targets are a workspace of their own, whose lock file nothing else reads before
+/// the dependencies' licences are checked.
+fn locks(root: &Path) -> Result<(), CiError> {
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let mut metadata = Command::new(&cargo);
+        metadata.args(["metadata", "--locked", "--format-version", "1"]);
+        metadata.args(["--manifest-path", manifest]);
+        metadata.current_dir(root).stdout(Stdio::null());
+        succeed("locks", &mut metadata)?;
+    }
+    Ok(())
 }
 
 /// Compiles each API's generated program for pointers of either width; it
