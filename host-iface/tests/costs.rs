@@ -71,6 +71,11 @@ fn the_targets_cpu_takes_its_own_time() {
     let seen = guest.submit(&[call(Class::Sync, ENTRY)], &[]);
     assert_eq!(seen.wait, WaitKind::Occupy as u32);
     assert_eq!(seen.deadline_ns, ENTRY + 250);
+    let simulated = guest.host.finish().simulated;
+    assert_eq!(
+        (simulated.board_cpu_ns, simulated.target_cpu_ns),
+        (CPU, 250)
+    );
 }
 
 #[test]

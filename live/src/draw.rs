@@ -101,10 +101,14 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 /// Times and their ratio, under the names that the report's table has.
 fn times(live: &Live) -> Vec<Vec<String>> {
     let (simulated, wall) = (&live.report.simulated, &live.report.wall);
+    let (on, cpu_ns) = match simulated.has_other_cpu() {
+        true => ("  on the target's CPU", simulated.target_cpu_ns),
+        false => ("  on the board's CPU", simulated.board_cpu_ns),
+    };
     vec![
         row(["simulated time", &time(simulated.program_ns)]),
         row(["  on the GPU", &time(simulated.gpu_ns)]),
-        row(["  on the board's CPU", &time(simulated.board_cpu_ns)]),
+        row([on, &time(cpu_ns)]),
         row(["wall time", &time(wall.total_ns)]),
         row(["slowdown", &slowdown(live)]),
     ]

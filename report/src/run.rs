@@ -146,11 +146,23 @@ pub struct Simulated {
     pub gpu_ns: u64,
     /// CPU time of the API's functions on the board.
     pub board_cpu_ns: u64,
+    /// What passed in simulated time for these functions: the same time by the target's
+    /// CPU ratio.
+    #[serde(default)]
+    pub target_cpu_ns: u64,
     /// Delays that calls were given, from their doorbells on.
     pub wait_ns: u64,
     /// By how much doorbells rang after their calls should have ended: the
     /// bridge's own guest instructions, where they outlasted the call.
     pub excess_ns: u64,
+}
+
+impl Simulated {
+    /// Whether the target's CPU took another time for the API's functions than the board's.
+    /// A report of a release that did not say so has 0 there.
+    pub fn has_other_cpu(&self) -> bool {
+        self.target_cpu_ns != 0 && self.target_cpu_ns != self.board_cpu_ns
+    }
 }
 
 /// Wall time, from the program's start to its end unless it says otherwise.

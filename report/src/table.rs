@@ -238,6 +238,9 @@ fn times(report: &Report, run: &SeenRun) -> String {
     row("simulated time", simulated.program_ns, None);
     row("  on the GPU", simulated.gpu_ns, None);
     row("  on the board's CPU", simulated.board_cpu_ns, None);
+    if simulated.has_other_cpu() {
+        row("  that on the target's CPU", simulated.target_cpu_ns, None);
+    }
     if let Some(guest) = &report.guest {
         let all = Some(simulated.program_ns);
         row("  predicted from instructions", guest.predicted_ns, all);
@@ -356,6 +359,21 @@ mod tests {
         assert_eq!(line("transport"), "transport 20.000 ms 1.0 %");
         assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
         assert_eq!(line("predicted"), "");
+    }
+
+    #[test]
+    fn another_cpus_time_is_beside_the_boards() {
+        let on_the_target = |ns| {
+            let mut report = report();
+            report.simulated.target_cpu_ns = ns;
+            let text = table(&report, &SeenRun::default());
+            let line = text.lines().find(|line| line.contains("target's CPU"));
+            line.map(|line| line.trim().to_owned())
+        };
+        assert_eq!(on_the_target(0), None, "a report of an earlier release");
+        assert_eq!(on_the_target(10_200_000_000), None);
+        let line = on_the_target(25_500_000_000).unwrap();
+        assert!(line.ends_with("25.500 s"), "{line}");
     }
 
     #[test]

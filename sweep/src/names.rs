@@ -16,10 +16,11 @@ pub const GIL: &str = "gil";
 pub(crate) type Column = (&'static str, fn(&Report) -> u64);
 
 /// The columns that the report of a run fills. `_ns` are nanoseconds.
-pub(crate) const REPORT: [Column; 15] = [
+pub(crate) const REPORT: [Column; 16] = [
     ("simulated_ns", |it| it.simulated.program_ns),
     ("gpu_ns", |it| it.simulated.gpu_ns),
     ("board_cpu_ns", |it| it.simulated.board_cpu_ns),
+    ("target_cpu_ns", |it| it.simulated.target_cpu_ns),
     ("wait_ns", |it| it.simulated.wait_ns),
     ("calls", |it| it.totals.calls),
     ("posts", |it| it.totals.posts),

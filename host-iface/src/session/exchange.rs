@@ -337,6 +337,9 @@ fn account(
     };
     context.log_costs(main, process, posted);
     let simulated = &mut context.stats.report.simulated;
+    simulated.target_cpu_ns = simulated
+        .target_cpu_ns
+        .saturating_add(returns_ns.saturating_sub(main.entry_ns));
     simulated.excess_ns = simulated
         .excess_ns
         .saturating_add(now_ns.saturating_sub(returns_ns));
