@@ -1,7 +1,8 @@
 //! A machine's back ends as one board: a call goes to the back end that serves its API,
 //! which is loaded at its first call.
 
-use crate::back_end::{BackEnd, DriverOptions};
+use crate::back_end::work::Load;
+use crate::back_end::{BackEnd, DriverOptions, cpu_time};
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};
 use crate::region::Budget;
 use gil_wire::Op;
@@ -25,7 +26,15 @@ pub struct Router {
 #[derive(Debug)]
 struct Slot {
     back_end: &'static dyn BackEnd,
-    loaded: OnceLock<Box<dyn Board>>,
+    loaded: OnceLock<Loaded>,
+}
+
+/// One that is loaded.
+#[derive(Debug)]
+struct Loaded {
+    board: Box<dyn Board>,
+    /// What that takes each program, if programs load it.
+    load: Option<Load>,
 }
 
 impl Router {
@@ -63,16 +72,21 @@ impl Router {
     /// [`BoardError`].
     pub fn board(&self, name: &str) -> Result<&dyn Board, BoardError> {
         let slot = self.slots.iter().find(|slot| slot.back_end.name() == name);
-        self.load(slot.ok_or_else(|| BoardError::NoBackEnd(name.into()))?)
+        let slot = slot.ok_or_else(|| BoardError::NoBackEnd(name.into()))?;
+        Ok(&*self.load(slot)?.board)
     }
 
-    fn load<'s>(&self, slot: &'s Slot) -> Result<&'s dyn Board, BoardError> {
-        if let Some(board) = slot.loaded.get() {
-            return Ok(&**board);
+    fn load<'s>(&self, slot: &'s Slot) -> Result<&'s Loaded, BoardError> {
+        if let Some(loaded) = slot.loaded.get() {
+            return Ok(loaded);
         }
-        let board = slot.back_end.load(self.options)?;
-        self.warn_of_missing(slot.back_end, &board.devices());
-        Ok(&**slot.loaded.get_or_init(|| board))
+        let (board, took) = cpu_time::measure(|| slot.back_end.load(self.options));
+        let board = board?;
+        let devices = board.devices();
+        self.warn_of_missing(slot.back_end, &devices);
+        let of_programs = slot.back_end.is_of_programs();
+        let load = of_programs.then(|| Load::of(slot.back_end.name(), &devices, took));
+        Ok(slot.loaded.get_or_init(|| Loaded { board, load }))
     }
 
     fn warn_of_missing(&self, back_end: &dyn BackEnd, found: &[DeviceInfo]) {
@@ -112,6 +126,7 @@ impl Board for Router {
             guest,
             budget: budget.clone(),
             sessions: self.slots.iter().map(|_| None).collect(),
+            loads: vec![None; self.slots.len()],
         }))
     }
 }
@@ -122,6 +137,8 @@ struct Routed<'b> {
     guest: Guest,
     budget: Budget,
     sessions: Vec<Option<Box<dyn Session + 'b>>>,
+    /// What it took to load them, until a call has paid.
+    loads: Vec<Option<Load>>,
 }
 
 impl<'b> Routed<'b> {
@@ -140,15 +157,30 @@ impl<'b> Routed<'b> {
         let unknown = || BoardError::NoBackEnd(format!("API {api}"));
         let place = self.place(api).ok_or_else(unknown)?;
         if self.sessions[place].is_none() {
-            let board = self.router.load(&self.router.slots[place])?;
-            self.sessions[place] = Some(board.open(self.guest, &self.budget)?);
+            let loaded = self.router.load(&self.router.slots[place])?;
+            self.sessions[place] = Some(loaded.board.open(self.guest, &self.budget)?);
+            self.loads[place] = loaded.load;
         }
         Ok(self.sessions[place].as_deref_mut().expect("opened above"))
     }
 
-    /// The same for a checkpoint's request.
+    /// The same for a checkpoint's request: its program had loaded the drivers.
     fn restored(&mut self, api: u16) -> Result<&mut (dyn Session + 'b), Unable> {
+        if let Some(place) = self.place(api) {
+            self.session(api).map_err(Unable::because)?;
+            self.loads[place] = None;
+        }
         self.session(api).map_err(Unable::because)
+    }
+
+    /// The first call that is answered pays for loading the drivers of its API.
+    fn pay(&mut self, api: u16, outcome: &mut Outcome) {
+        if let Some(place) = self.place(api)
+            && let Some(load) = self.loads[place]
+            && load.is_added(outcome)
+        {
+            self.loads[place] = None;
+        }
     }
 
     fn opened(&mut self) -> impl Iterator<Item = &mut Box<dyn Session + 'b>> {
@@ -164,10 +196,15 @@ impl Session for Routed<'_> {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        match self.session(call.head.op.api()) {
+        let (api, answer) = (call.head.op.api(), call.head.answer);
+        let mut outcome = match self.session(api) {
             Ok(session) => session.call(call),
-            Err(error) => Outcome::not_served(error),
+            Err(error) => return Outcome::not_served(error),
+        };
+        if answer {
+            self.pay(api, &mut outcome);
         }
+        outcome
     }
 
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended> {

@@ -1,4 +1,4 @@
-//! Where runs keep what builds of programs took, so that the same build takes the same
+//! Where runs keep what builds of programs took, so that the same build, or load of drivers, takes the same
 //! simulated time in each of them.
 
 use gil_host::work_times::WorkTimes;

@@ -273,3 +273,24 @@ fn the_same_program_built_again_takes_what_it_took() {
         assert!(same(*one, *other), "another run: {first:?} {later:?}");
     }
 }
+
+/// Shortest time that an OpenCL library and its drivers need to load.
+const LOAD_MIN_NS: i128 = 1_000_000;
+/// What the functions of the first call may take besides, one time more than another.
+const FIRST_NS: i128 = 100_000;
+
+#[test]
+fn a_programs_first_call_loads_the_drivers_and_takes_the_same_each_time() {
+    let example = guest_program("examples/vector-add/vector-add.c", Link::OpenCl);
+    let example = example.display().to_string();
+    let first_call = || {
+        let run = Run::new([&*example]).finish().ok();
+        let entries = run.report["entries"].as_array().unwrap();
+        let of = |entry: &&serde_json::Value| entry["name"] == "clGetPlatformIDs";
+        let entry = entries.iter().find(of).unwrap();
+        i128::from(entry["board_cpu_ns"].as_i64().unwrap())
+    };
+    let [first, later] = [(); 2].map(|()| first_call());
+    assert!(first > LOAD_MIN_NS, "{first}");
+    assert!((first - later).abs() < FIRST_NS, "{first} {later}");
+}

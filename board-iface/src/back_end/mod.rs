@@ -34,6 +34,7 @@ pub mod refusal;
 pub mod staging;
 pub mod table;
 pub mod threads;
+pub mod work;
 
 pub use arguments::{
     Unwritten, bytes, decode, encode, filled, list_ptr, offset, room, size, words, written,
@@ -89,6 +90,11 @@ pub trait BackEnd: Debug + Sync {
     /// # Errors
     /// [`BoardError`] says what to install.
     fn load(&self, options: DriverOptions) -> Result<Box<dyn Board>, BoardError>;
+
+    /// Whether each program loads its drivers: libraries, and no part of the system.
+    fn is_of_programs(&self) -> bool {
+        true
+    }
 }
 
 /// A driver as it is registered.

@@ -196,6 +196,10 @@ impl BackEnd for Drivers {
         let nodes = nodes.map(|node| Box::new(node) as Box<dyn Node>).collect();
         Ok(Box::new(DriversBoard::of(nodes, LIMIT)?))
     }
+
+    fn is_of_programs(&self) -> bool {
+        false
+    }
 }
 
 /// The nodes that can be used, one a driver.

@@ -7,12 +7,11 @@
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;
 use super::session::Session;
+use crate::back_end::work::{Sum, cpu};
 use crate::back_end::{Call, Pointer};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::Kind;
-use sha2::{Digest, Sha256};
 use std::ffi::c_void;
-use std::fs;
 
 /// What takes the same time if all else is the same.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +76,7 @@ impl Session {
     }
 
     fn sum(&self, work: Work, devices: &[Pointer]) -> Sum {
-        let mut sum = Sum(Sha256::new());
+        let mut sum = Sum::default();
         sum.add(&[work as u8]);
         sum.add(&cpu());
         for device in devices {
@@ -106,44 +105,3 @@ impl Session {
 
 /// A function that says something of an object.
 type InfoOf<T> = unsafe extern "C" fn(*mut T, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
-
-/// Parts that cannot be taken for one another.
-struct Sum(Sha256);
-
-impl Sum {
-    fn add(&mut self, part: &[u8]) {
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
-    }
-
-    fn number(self) -> u64 {
-        let digest = self.0.finalize();
-        let first = digest.first_chunk().copied();
-        u64::from_le_bytes(first.unwrap_or_default())
-    }
-}
-
-/// The board's processor, as Linux names it (`proc_cpuinfo(5)`). Other systems are told by
-/// their devices alone.
-fn cpu() -> Vec<u8> {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let of = |line: &&str| line.starts_with("model name") || line.starts_with("CPU part");
-    text.lines().find(of).unwrap_or_default().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_do_not_run_into_one_another() {
-        let number = |parts: &[&[u8]]| {
-            let mut sum = Sum(Sha256::new());
-            parts.iter().for_each(|part| sum.add(part));
-            sum.number()
-        };
-        assert_ne!(number(&[b"ab", b"c"]), number(&[b"a", b"bc"]));
-        assert_ne!(number(&[b"ab"]), number(&[b"ab", b""]));
-        assert_eq!(number(&[b"ab", b"c"]), number(&[b"ab", b"c"]));
-    }
-}
