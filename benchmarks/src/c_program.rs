@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const GUEST_CC: &str = "scripts/guest-cc";
+/// Compiles for the guest: in a checkout, and beside an installed `gil`.
+const GUEST_CC: [&str; 2] = ["scripts/guest-cc", "gil-guest-cc"];
+/// Where an installed `gil` has the sources, from the folder above its own.
+const SOURCES: &str = "share/gil";
 /// Most bytes of what a program wrote elsewhere.
 const NATIVE_MAX: u64 = 1 << 20;
 
@@ -22,8 +25,8 @@ pub struct Built {
     pub guest: PathBuf,
 }
 
-/// Compiles the program `source`, a path in gil's repository, into `folder`, with these
-/// libraries of this machine and of the guest.
+/// Compiles the program `source`, a path in gil's repository and in what is installed, into
+/// `folder`, with these libraries of this machine and of the guest.
 ///
 /// # Errors
 /// [`BenchError`] if it is not there, or a compiler is missing or refuses it.
@@ -33,24 +36,41 @@ pub fn build(
     native: &[&str],
     guest: &[&str],
 ) -> Result<Built, BenchError> {
-    if !Path::new(source).is_file() {
-        return Err(BenchError::File {
-            path: source.into(),
-            what: "this benchmark compiles that file: run it in a checkout of gil's sources".into(),
-        });
-    }
-    let stem = Path::new(source).file_stem().unwrap_or_default();
+    let (source, guest_cc) = places(source)?;
+    let stem = source.file_stem().unwrap_or_default();
     let named = |machine: &str| format!("{}-{machine}", stem.display());
-    let compile = |compiler: &str, name: &str, libraries: &[&str]| {
+    let compile = |compiler: &Path, name: &str, libraries: &[&str]| {
         let program = folder.join(name);
         let mut compiler = Command::new(compiler);
-        compiler.args(["-O2", "-o"]).arg(&program).arg(source);
+        compiler.args(["-O2", "-o"]).arg(&program).arg(&source);
         run(compiler.args(libraries)).map(|_| program)
     };
     Ok(Built {
-        native: compile("cc", &named("native"), native)?,
-        guest: compile(GUEST_CC, &named("guest"), guest)?,
+        native: compile(Path::new("cc"), &named("native"), native)?,
+        guest: compile(&guest_cc, &named("guest"), guest)?,
     })
+}
+
+/// A program's source and the guest's compiler: of the checkout that is the current folder,
+/// or of an installed `gil`.
+fn places(source: &str) -> Result<(PathBuf, PathBuf), BenchError> {
+    let [in_checkout, installed] = GUEST_CC;
+    if Path::new(source).is_file() {
+        return Ok((source.into(), in_checkout.into()));
+    }
+    let own = std::env::current_exe()?;
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let home = folder.parent().unwrap_or(Path::new("/"));
+    let packed = home.join(SOURCES).join(source);
+    match packed.is_file() {
+        true => Ok((packed, folder.join(installed))),
+        false => Err(BenchError::File {
+            path: source.into(),
+            what:
+                "this command compiles that file: run it in a checkout of gil's sources, or install gil"
+                    .into(),
+        }),
+    }
 }
 
 /// `gil run` that writes a report there; the caller adds the program.

@@ -106,6 +106,15 @@ fn doctor_names_the_tarballs_own_files() {
 }
 
 #[test]
+fn a_tarball_calibrates() {
+    let installed = Installed::new();
+    let said = installed.prints(&["calibrate", "cpu", "--times", "3", "--out", "board.toml"]);
+    assert!(said.contains("ratio"), "{said}");
+    let profile = fs::read_to_string(installed.root.join("board.toml")).expect("a profile");
+    assert!(profile.contains("[cpu]"), "{profile}");
+}
+
+#[test]
 fn what_shells_and_man_read_is_there() {
     let installed = Installed::new();
     let is_there = |path: &str| Path::is_file(&installed.root.join(path));

@@ -258,6 +258,7 @@ fn the_tarball_and_the_package_of_the_simulating_side_have_the_same_files() {
         ("usr/share/doc/gil/INSTALL.md", 0o644),
         ("usr/share/doc/gil/LICENSE-GPL-2", 0o644),
         ("usr/share/doc/gil/LICENSES-OF-CRATES", 0o644),
+        ("usr/share/gil/benchmarks/programs/kernels.c", 0o644),
         ("usr/share/gil/examples/common/example.h", 0o644),
         ("usr/share/gil/examples/matmul/matmul.c", 0o644),
     ] {

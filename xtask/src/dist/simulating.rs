@@ -44,7 +44,7 @@ const README: &str = include_str!("files/README-gil");
 const COPYRIGHT: &str = include_str!("files/copyright-gil");
 
 /// Files of the sources, where they go, and the ends of their names.
-const SOURCES: [(&str, &str, &[&str]); 4] = [
+const SOURCES: [(&str, &str, &[&str]); 5] = [
     (
         "synthetic-driver",
         "lib/gil/driver",
@@ -55,6 +55,12 @@ const SOURCES: [(&str, &str, &[&str]); 4] = [
         "examples",
         "share/gil/examples",
         &[".c", ".h", ".md", ".sh"],
+    ),
+    // What `gil calibrate` compiles.
+    (
+        "benchmarks/programs",
+        "share/gil/benchmarks/programs",
+        &[".c", ".cu"],
     ),
     ("docs", "share/doc/gil", &[".md", ".svg", ".png"]),
 ];
@@ -70,7 +76,7 @@ const TEXTS: [(&str, &str); 6] = [
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
 ];
 /// Where links in pages lead: in the sources, in the package.
-const LINKS: [(&str, &str); 10] = [
+const LINKS: [(&str, &str); 12] = [
     ("](../README.md", "](README.md"),
     ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
     ("](../CHANGELOG.md", "](CHANGELOG.md"),
@@ -82,6 +88,14 @@ const LINKS: [(&str, &str); 10] = [
     ("scripts/guest-c++", "gil-guest-cc --c++"),
     ("scripts/guest-cc", "gil-guest-cc"),
     (" examples/", " /usr/share/gil/examples/"),
+    (
+        " benchmarks/programs/",
+        " /usr/share/gil/benchmarks/programs/",
+    ),
+    (
+        "`benchmarks/programs/",
+        "`/usr/share/gil/benchmarks/programs/",
+    ),
     ("](../docs/", "](../../doc/gil/"),
 ];
 /// Compiles programs for the guest.
