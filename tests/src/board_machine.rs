@@ -282,9 +282,9 @@ fn start(plan: &Plan, folder: &Path, console: &Path, port: u16) -> Child {
 fn processors(icount: Option<u8>) -> Vec<String> {
     let options = match icount {
         None => "-smp 2 -accel tcg,thread=multi".into(),
-        // QEMU counts in one thread only. A machine that waits for its network does so by this machine's clock:
-        // without (`sleep=off`) its clock would run ahead to the next timer, and the agent give up.
-        Some(shift) => format!("-smp 1 -accel tcg,thread=single -icount shift={shift},sleep=on"),
+        // QEMU counts in one thread only. What waits moves this clock to its next timer at once (`sleep=off`), so
+        // that nothing in it is this machine's time.
+        Some(shift) => format!("-smp 1 -accel tcg,thread=single -icount shift={shift},sleep=off"),
     };
     options.split(' ').map(str::to_owned).collect()
 }

@@ -25,7 +25,7 @@ struct Args {
     /// Where to write table.csv and plot.svg.
     folder: PathBuf,
     /// How many times to measure each program; the median counts.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     times: u32,
 }
 
@@ -107,7 +107,10 @@ impl Bench {
     fn board(&self, shift: u8, is_recorded: bool) -> Result<(Times, Times), Box<dyn Error>> {
         eprintln!("icount: a board of {} MHz", mhz(shift));
         // What the console writes must not fall into a measurement.
-        let first = [(self.program.clone(), &*format!("{} >/root/times", self.times))];
+        let first = [(
+            self.program.clone(),
+            &*format!("{} >/root/times", self.times),
+        )];
         let board = BoardMachine::with_clock(shift, &first, "cat /root/times; ");
         let native = Times::read(&board.console())?;
         eprintln!("icount: a guest with it");
@@ -146,24 +149,24 @@ impl Bench {
 fn summary(points: &[Point]) -> String {
     let mut text = "| where | time | clock | programs | mean error | median | worst |\n".to_owned();
     text += "|---|---|---|---|---|---|---|\n";
-    for place in ["board", "guest"] {
-        for (which, shift) in Which::ALL.iter().flat_map(|it| OTHERS.map(|shift| (*it, shift))) {
-            let is_own = |it: &&Point| {
-                it.place == place && it.which == which && it.mhz == mhz(shift)
-            };
+    for (place, which) in [
+        ("board", Which::Device),
+        ("board", Which::Wall),
+        ("guest", Which::Device),
+        ("guest", Which::Wall),
+    ] {
+        for mhz in OTHERS.map(mhz) {
+            let is_own = |it: &&Point| (it.place, it.which, it.mhz) == (place, which, mhz);
             let own: Vec<&Point> = points.iter().filter(is_own).collect();
             let Some(errors) = Errors::of(&own) else {
                 continue;
             };
+            let [mean, median, worst] =
+                [errors.mean, errors.median, errors.worst.error()].map(|part| part * 100.0);
+            let (programs, name) = (own.len(), &errors.worst.program);
             let _ = writeln!(
                 text,
-                "| {place} | {which} | {} MHz | {} | {:.2} % | {:.2} % | {:.2} % (`{}`) |",
-                mhz(shift),
-                own.len(),
-                errors.mean * 100.0,
-                errors.median * 100.0,
-                errors.worst.error().abs() * 100.0,
-                errors.worst.program,
+                "| {place} | {which} | {mhz} MHz | {programs} | {mean:.2} % | {median:.2} % | {worst:+.2} % (`{name}`) |",
             );
         }
     }

@@ -1,8 +1,8 @@
 //! The picture of the errors.
 
+use crate::OTHERS;
 use crate::mhz;
 use crate::times::{Point, Which};
-use crate::OTHERS;
 use plotters::prelude::*;
 
 const FONT: &str = "sans-serif";
@@ -48,7 +48,9 @@ pub fn svg(points: &[Point]) -> Result<String, Box<dyn std::error::Error>> {
             .draw()?;
         for (shift, colour) in OTHERS.into_iter().zip(COLOURS) {
             let of = |place: &'static str| {
-                let own = own.iter().filter(move |it| it.place == place && it.mhz == mhz(shift));
+                let own = own
+                    .iter()
+                    .filter(move |it| it.place == place && it.mhz == mhz(shift));
                 own.map(move |it| (ms(it), percent(it)))
             };
             chart
@@ -73,4 +75,28 @@ pub fn svg(points: &[Point]) -> Result<String, Box<dyn std::error::Error>> {
     area.present()?;
     drop(area);
     Ok(svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_drawn_for_each_error() {
+        let point = |place, which| Point {
+            place,
+            program: "add".into(),
+            which,
+            mhz: 250.0,
+            measured: 4e6,
+            predicted: 4.1e6,
+        };
+        let both = ["board", "guest"];
+        let points: Vec<Point> = both
+            .iter()
+            .flat_map(|place| Which::ALL.map(|which| point(place, which)))
+            .collect();
+        // And two of each colour in the legend.
+        assert_eq!(svg(&points).unwrap().matches("<circle").count(), 4 + 6);
+    }
 }

@@ -193,7 +193,8 @@ pub fn csv(points: &[Point]) -> String {
 mod tests {
     use super::*;
 
-    const FIRST: &str = "GPU\nadd 300 100 1 7\nadd 100 120 1 7\nadd 200 110 1 7\r\ncopies 50 0 0 9\n";
+    const FIRST: &str =
+        "GPU\nadd 300 100 1 7\nadd 100 120 1 7\nadd 200 110 1 7\r\ncopies 50 0 0 9\n";
 
     #[test]
     fn predictions_are_compared_with_medians() {
