@@ -13,7 +13,7 @@ const COLOURS: [RGBColor; 3] = [
     RGBColor(200, 70, 40),
 ];
 /// Errors below are drawn as this one, in percent.
-const LEAST: f64 = 0.01;
+const LEAST: f64 = 0.001;
 
 /// An SVG: errors over the measured times, both axes logarithmic; on the left those of the device's times and
 /// on the right those of the wall times. Dots were measured on the board and rings in the guest.
@@ -68,7 +68,7 @@ pub fn svg(points: &[Point]) -> Result<String, Box<dyn std::error::Error>> {
                 .background_style(WHITE.mix(0.8))
                 .border_style(BLACK.mix(0.3))
                 .label_font((FONT, 13))
-                .position(SeriesLabelPosition::UpperRight)
+                .position(SeriesLabelPosition::LowerRight)
                 .draw()?;
         }
     }
