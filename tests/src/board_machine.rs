@@ -1,5 +1,6 @@
 //! A second QEMU as the board: Debian's userland with PoCL, or with Mesa and a GPU, the
-//! agent as `cargo xtask dist` packed it, a network of its own, and a key.
+//! agent as `cargo xtask dist` packed it, a network of its own, and a key. Its clock may count
+//! instructions.
 
 use crate::{Run, Width, binary, target};
 use gil_run_support::process::dies_with_us;
@@ -32,7 +33,12 @@ struct Plan<'a> {
     then: &'a str,
     memory: &'a str,
     gpu: bool,
+    /// An instruction takes 2 to the power of this nanoseconds; none: its clock is this machine's.
+    icount: Option<u8>,
 }
+
+/// Debian's PoCL and OpenCL's loader.
+const POCL: [&str; 2] = ["pocl-opencl-icd", "ocl-icd-libopencl1"];
 
 /// Debian's Mesa, which draws on a GPU, and what shows that.
 const MESA: [&str; 7] = [
@@ -71,11 +77,29 @@ impl BoardMachine {
     pub fn boot(width: Width) -> Self {
         Self::of(&Plan {
             width,
-            packages: &["pocl-opencl-icd", "ocl-icd-libopencl1"],
+            packages: &POCL,
             first: &[],
             then: "",
             memory: "3G",
             gpu: false,
+            icount: None,
+        })
+    }
+
+    /// Boots one of 64 bits and one processor with PoCL, whose clock is its instructions: each takes 2 to the power of
+    /// `icount` nanoseconds. Programs and lines of a shell as [`BoardMachine::with_gpu`].
+    ///
+    /// # Panics
+    /// As [`BoardMachine::boot`].
+    pub fn with_clock(icount: u8, first: &[(PathBuf, &str)], then: &str) -> Self {
+        Self::of(&Plan {
+            width: Width::Arm64,
+            packages: &POCL,
+            first,
+            then,
+            memory: "3G",
+            gpu: false,
+            icount: Some(icount),
         })
     }
 
@@ -93,6 +117,7 @@ impl BoardMachine {
             then,
             memory: "1G",
             gpu: true,
+            icount: None,
         })
     }
 
@@ -227,8 +252,8 @@ fn start(plan: &Plan, folder: &Path, console: &Path, port: u16) -> Child {
     let network = format!("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{port}-{LISTEN}");
     let log = File::create(folder.join("qemu.log")).expect("a log");
     let mut qemu = Command::new("qemu-system-aarch64");
-    qemu.args(["-M", "virt", "-cpu", "cortex-a57", "-smp", "2"])
-        .args(["-m", plan.memory, "-accel", "tcg,thread=multi"])
+    qemu.args(["-M", "virt", "-cpu", "cortex-a57", "-m", plan.memory])
+        .args(processors(plan.icount))
         .args(["-nodefaults", "-no-user-config", "-no-reboot"])
         .args(["-monitor", "none", "-serial"])
         .arg(format!("file:{}", console.display()))
@@ -251,4 +276,15 @@ fn start(plan: &Plan, folder: &Path, console: &Path, port: u16) -> Child {
     }
     let started = dies_with_us(&mut qemu).spawn();
     started.expect("QEMU starts: run scripts/setup")
+}
+
+/// QEMU's options for the processors and their clock.
+fn processors(icount: Option<u8>) -> Vec<String> {
+    let options = match icount {
+        None => "-smp 2 -accel tcg,thread=multi".into(),
+        // QEMU counts in one thread only. What waits moves this clock to its next timer at once (`sleep=off`), so
+        // that nothing in it is this machine's time.
+        Some(shift) => format!("-smp 1 -accel tcg,thread=single -icount shift={shift},sleep=off"),
+    };
+    options.split(' ').map(str::to_owned).collect()
 }
