@@ -188,7 +188,7 @@ pub struct RunArgs {
     pub replay_live_key: Option<PathBuf>,
     /// Correct the board's times by its profile, which `gil calibrate` measured.
     #[arg(long, value_name = "FILE", value_parser = profile)]
-    pub board_profile: Option<Profile>,
+    board_profile: Option<Named<Profile>>,
     /// Have the target differ from the board: cpu_mhz, gpu_mhz, cores (of the GPU) or memory_gb_s
     /// (of the GPU's memory), as `gpu_mhz=800`; the board's profile says what the board has, and which
     /// parts of an operation's time that changes. May be repeated.
@@ -266,8 +266,8 @@ pub struct RunArgs {
     env: Vec<Variables>,
     /// Set the variables of this file, one a line, as --env takes them; --env
     /// comes after.
-    #[arg(long = "env-file", value_name = "FILE", value_parser = environment::file)]
-    env_files: Vec<Variables>,
+    #[arg(long = "env-file", value_name = "FILE", value_parser = variables)]
+    env_files: Vec<Named<Variables>>,
     /// Start the program in this folder of the guest; a relative path begins at
     /// this machine's current folder.
     #[arg(long, short, alias = "cwd", value_name = "FOLDER", default_value = "/root", value_parser = environment::folder)]
@@ -425,7 +425,8 @@ impl RunArgs {
         ];
         let usual = usual.into_iter().flatten().map(environment::variable);
         let usual: Vec<_> = usual.flatten().collect();
-        let all = usual.iter().chain(&self.env_files);
+        let files = self.env_files.iter().map(|file| &file.content);
+        let all = usual.iter().chain(files);
         environment::join(all.chain(&self.env))
     }
 
@@ -474,6 +475,29 @@ impl RunArgs {
         boards.with_live(self.replay_live.as_ref(), self.replay_live_key.as_deref())
     }
 
+    /// Files of this machine that the run reads, with what names them; recordings that it
+    /// answers from are [`chosen`](Self::chosen).
+    pub fn reads(&self) -> Vec<(&'static str, &Path)> {
+        let is_here = self.program().contains('/');
+        let one = [
+            ("the program", is_here.then(|| Path::new(self.program()))),
+            ("--stdin", self.stdin.as_deref()),
+            ("--replay-live-key", self.replay_live_key.as_deref()),
+            ("--gem5", self.gem5.gem5.as_deref()),
+            ("--bootloader", self.gem5.bootloader.as_deref()),
+            (
+                "--board-profile",
+                self.board_profile.as_ref().map(|it| &*it.path),
+            ),
+        ];
+        let one = one.into_iter();
+        let one = one.filter_map(|(name, path)| Some((name, path?)));
+        let copied = self.files.iter().map(|it| ("--file", &*it.source));
+        let keys = self.keys.iter().map(|it| ("--key", &*it.value));
+        let variables = self.env_files.iter().map(|it| ("--env-file", &*it.path));
+        one.chain(copied).chain(keys).chain(variables).collect()
+    }
+
     /// The file that the run is recorded to, if it is: with a board behind a recording, in
     /// place of that, unless another is named.
     ///
@@ -498,7 +522,7 @@ impl RunArgs {
 
     /// What the board's profile says that the target adds.
     pub fn costs(&self) -> Option<String> {
-        let mut profile = self.board_profile.clone()?;
+        let mut profile = self.board_profile.as_ref()?.content.clone();
         // Checked when the run began.
         let _ = profile.target_has(&self.targets);
         profile.costs()
@@ -509,13 +533,14 @@ impl RunArgs {
     /// # Errors
     /// [`MachineError`] if the board's profile does not say enough of the board.
     pub fn check_target(&self) -> Result<(), MachineError> {
-        let profile = self.board_profile.clone();
-        profile.map_or(Ok(()), |mut it| it.target_has(&self.targets))
+        let profile = self.board_profile.as_ref();
+        profile.map_or(Ok(()), |it| it.content.clone().target_has(&self.targets))
     }
 
     /// The contention factor of the board's profile.
     pub fn contention(&self) -> Option<f64> {
-        self.board_profile.as_ref().and_then(Profile::factor)
+        let profile = self.board_profile.as_ref();
+        profile.and_then(|it| it.content.factor())
     }
 
     /// How long the board may take to answer what runs nothing.
@@ -869,8 +894,28 @@ fn driver(name: &str) -> Result<String, TableError> {
     gil_drivers::table(name).map(|table| table.driver)
 }
 
-fn profile(path: &str) -> Result<Profile, ProfileError> {
-    Profile::read(Path::new(path))
+/// What a file contains, and where it is.
+#[derive(Clone, Debug)]
+struct Named<T> {
+    path: PathBuf,
+    content: T,
+}
+
+impl<T> Named<T> {
+    fn at(path: &str, content: T) -> Self {
+        let path = path.into();
+        Self { path, content }
+    }
+}
+
+fn profile(path: &str) -> Result<Named<Profile>, ProfileError> {
+    let profile = Profile::read(Path::new(path))?;
+    Ok(Named::at(path, profile))
+}
+
+fn variables(path: &str) -> Result<Named<Variables>, String> {
+    let variables = environment::file(path)?;
+    Ok(Named::at(path, variables))
 }
 
 fn cpu(text: &str) -> Result<String, String> {
@@ -986,7 +1031,8 @@ mod tests {
         assert_eq!(run.env(), [("A".into(), "2".into())]);
         assert_eq!(run.workdir, "/x");
         let mut run = run;
-        run.env_files = vec![environment::variable("A=1").unwrap()];
+        let of_file = environment::variable("A=1").unwrap();
+        run.env_files = vec![Named::at("file", of_file)];
         let values: Vec<_> = run.env().into_iter().map(|(_, value)| value).collect();
         assert_eq!(values, ["1", "2"]);
     }
