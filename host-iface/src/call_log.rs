@@ -105,7 +105,8 @@ impl CallLog {
             simulator: simulator.into(),
         });
         let first = [&FILE.header()[..], &plain(&begun)?].concat();
-        let file = replaced::open(&path).map_err(|error| CallLogError::File {
+        let opened = replaced::open(&path, &first);
+        let (file, is_begun) = opened.map_err(|error| CallLogError::File {
             path: path.clone(),
             error,
         })?;
@@ -116,7 +117,7 @@ impl CallLog {
         let mut writer = Writer {
             path,
             file,
-            first: Some(first),
+            first: (!is_begun).then_some(first),
             encoder: Encoder::default(),
             written: 0,
             shared: shared.clone(),
@@ -386,8 +387,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("calls");
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-        let log = CallLog::create(&link, "test").unwrap();
-        let error = log.finish(Finished::default()).unwrap_err().to_string();
+        let error = CallLog::create(&link, "test").unwrap_err().to_string();
         assert!(error.contains("the log of calls /dev/full: "), "{error}");
     }
 }

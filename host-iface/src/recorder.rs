@@ -55,14 +55,15 @@ impl Recorder {
             path: target.clone(),
             error,
         };
-        let file = replaced::open(path).map_err(&failed)?;
+        let header = FILE.header();
+        let (file, is_begun) = replaced::open(path, &header).map_err(&failed)?;
         Ok(Self {
             path: target,
             file,
             compression,
             sessions: 0,
             collected: Vec::new(),
-            written: 0,
+            written: if is_begun { header.len() as u64 } else { 0 },
         })
     }
 
@@ -174,8 +175,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("trace");
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-        let mut recorder = Recorder::create(&link, Compression::None).unwrap();
-        let error = recorder.begin().unwrap_err().to_string();
+        let error = Recorder::create(&link, Compression::None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("the recording /dev/full: "), "{error}");
     }
 

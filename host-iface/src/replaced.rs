@@ -5,23 +5,30 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Opens or makes a file, and leaves what it contains.
+/// Opens or makes a file, and leaves what it contains; whether it is begun: a pipe or a
+/// device, which contains nothing.
 ///
 /// # Errors
 /// The operating system's.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path, first: &[u8]) -> io::Result<(File, bool)> {
     let mut options = File::options();
-    options.write(true).create(true).truncate(false).open(path)
+    let mut file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    let is_begun = !file.metadata()?.is_file();
+    if is_begun {
+        file.write_all(first)?;
+    }
+    Ok((file, is_begun))
 }
 
-/// Replaces what an opened file contains with its first bytes.
+/// Replaces what such a file contains, if it is not begun, with its first bytes.
 ///
 /// # Errors
 /// The operating system's.
 pub fn begin(file: &mut File, first: &[u8]) -> io::Result<()> {
-    // Pipes and devices have no length.
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
+    file.set_len(0)?;
     file.write_all(first)
 }
