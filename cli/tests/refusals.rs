@@ -936,6 +936,42 @@ fn a_profile_that_is_none_is_not_replaced() {
     bench.refuses(&mut bench.gil(&args), 1, &words);
 }
 
+/// The working folder has no sources of programs: files are read before those are compiled.
+#[test]
+fn what_the_program_of_a_calibration_did_not_write_is_named() {
+    let bench = Bench::new();
+    for (text, word) in [
+        (&b"hello\n"[..], "line 1 is \"hello\""),
+        (b"", "0 pieces of work"),
+        (b"copy 1\n", "1 pieces of work"),
+        (b"\xff\xfe", "no text"),
+    ] {
+        std::fs::write(bench.path("wrong"), text).unwrap();
+        for option in ["--native", "--target"] {
+            let args = ["calibrate", "cpu", option, "wrong"];
+            bench.refuses(&mut bench.gil(&args), 1, &["wrong: it is no", word, "give"]);
+        }
+    }
+}
+
+#[test]
+fn wrong_options_for_the_runs_of_a_calibration_are_named() {
+    let bench = Bench::new();
+    for (options, word) in [
+        (&["--no-such-option"][..], "'--no-such-option'"),
+        (&["--memory", "1"], "'1'"),
+        (&["sim"], "sim is no option"),
+        (&["--help"], "runs nothing"),
+    ] {
+        for what in ["programs", "cpu"] {
+            let options = options.iter().flat_map(|option| ["--run-option", option]);
+            let args: Vec<_> = ["calibrate", what].into_iter().chain(options).collect();
+            let words = ["`gil run` does not take", word];
+            bench.refuses(&mut bench.gil(&args), 1, &words);
+        }
+    }
+}
+
 #[test]
 fn a_recording_that_is_not_there_is_named() {
     let bench = Bench::new();
