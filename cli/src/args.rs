@@ -29,6 +29,7 @@ use gil_guest_image::platforms::Platforms;
 use gil_host::config::WATCH_LIMIT;
 use gil_run_support::cache::contents;
 use gil_wire::address::Address;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -526,6 +527,12 @@ impl RunArgs {
         // Checked when the run began.
         let _ = profile.target_has(&self.targets);
         profile.costs()
+    }
+
+    /// The names of the APIs that the board's profile says something of.
+    pub fn corrected(&self) -> BTreeSet<&str> {
+        let profile = self.board_profile.as_ref();
+        profile.map_or_else(BTreeSet::new, |it| it.content.apis())
     }
 
     /// Checks the target.
