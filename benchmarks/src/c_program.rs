@@ -5,7 +5,7 @@ use gil_report::Report;
 use gil_run_support::cache::Cache;
 use gil_run_support::process::is_asked_to_end_with_us;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -152,7 +152,12 @@ pub fn written(path: &Path) -> Result<String, BenchError> {
     let mut text = String::new();
     let read = File::open(path)
         .and_then(|file| file.take(NATIVE_MAX + 1).read_to_string(&mut text))
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                wrong("it is no text: give what the program wrote".into())
+            }
+            _ => wrong(error.to_string()),
+        })?;
     match read as u64 <= NATIVE_MAX {
         true => Ok(text),
         false => Err(wrong(format!(

@@ -74,7 +74,7 @@ pub use machine::{
 
 use gil_wire::api;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _};
@@ -402,6 +402,12 @@ impl Profile {
         }
         self.write_machines(&mut text);
         text.strip_prefix('+').map(Into::into)
+    }
+
+    /// The names of the APIs that it says something of.
+    pub fn apis(&self) -> BTreeSet<&str> {
+        let all = self.calls.keys().chain(self.parts.keys());
+        all.chain(self.copies.keys()).map(String::as_str).collect()
     }
 
     /// The contention factor, if there is one.

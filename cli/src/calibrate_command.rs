@@ -2,10 +2,11 @@
 
 use crate::args::{
     CalibrateCallsArgs, CalibrateContentionArgs, CalibrateCoresArgs, CalibrateCpuArgs,
-    CalibrateProgramsArgs,
+    CalibrateProgramsArgs, Cli, Command,
 };
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
+use clap::Parser as _;
 use gil_benchmarks::{BenchError, Contended, Launched, Launches};
 use gil_board_client::profile::{Bus, Copies, Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
@@ -30,6 +31,11 @@ pub enum CalibrateError {
     /// Its file.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// What `gil run` does not take.
+    #[error(
+        "`gil run` does not take what --run-option gives it ({0}): give each word of an option by a --run-option of its own"
+    )]
+    RunOption(String),
 }
 
 /// `gil calibrate contention`.
@@ -78,6 +84,7 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
         Some(path) => to_extend(path)?,
         None => Profile::empty(),
     };
+    check_run(&args.measured.options)?;
     let plot = args.plot.as_deref();
     plot.map(|path| Output::of("--plot", path).check())
         .transpose()?;
@@ -103,6 +110,7 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
 /// [`CalibrateError`], one sentence.
 pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
     let profile = args.out.as_deref().map(to_extend).transpose()?;
+    check_run(&args.measured.options)?;
     let found = measured(|folder, say| gil_benchmarks::cpu(&args.measured, folder, say))?;
     let _ = io::stdout().write_all(found.table().as_bytes());
     if let (Some(path), Some(mut profile)) = (&args.out, profile) {
@@ -140,6 +148,25 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())
+}
+
+/// Looks whether these are options of `gil run`, before time is spent.
+fn check_run(options: &[String]) -> Result<(), CalibrateError> {
+    const PROGRAM: &str = "the calibration's program";
+    let words = ["gil", "run"].into_iter();
+    let words = words.chain(options.iter().map(String::as_str));
+    let wrong = |what: String| Err(CalibrateError::RunOption(what));
+    match Cli::try_parse_from(words.chain([PROGRAM])).map(|cli| cli.command) {
+        Ok(Command::Run(run)) if run.program() == PROGRAM => Ok(()),
+        Ok(Command::Run(run)) => wrong(format!("{} is no option", run.program())),
+        Ok(_) => wrong("it is another command".into()),
+        Err(error) if !error.use_stderr() => wrong("with that it runs nothing".into()),
+        Err(error) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            wrong(first.trim_start_matches("error: ").into())
+        }
+    }
 }
 
 /// The profile that is there, or an empty one.

@@ -1,5 +1,6 @@
 //! `gil report` of logs of calls.
 
+use crate::apart::{self, Same};
 use crate::args::ReportArgs;
 use crate::output::{Output, OutputError};
 use crate::report::harmless;
@@ -14,7 +15,6 @@ use gil_call_report::{table, tabular};
 use gil_report::ReportError;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Chain, Cursor, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file whose first bytes were looked at.
@@ -55,13 +55,8 @@ pub enum CallsReportError {
     #[error("{} has no call sites: record them with `gil run --calls FILE --call-sites`", .0.display())]
     Unknown(PathBuf),
     /// A file for two things.
-    #[error("{option} {} is in use already: name another file", path.display())]
-    Twice {
-        /// The option.
-        option: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
+    #[error(transparent)]
+    Same(#[from] Same),
 }
 
 /// Opens a file; whether it is a log of calls.
@@ -306,27 +301,17 @@ fn create(option: &'static str, path: &Path) -> Result<Out, OutputError> {
     }
 }
 
-/// Nothing is written over a log, or over another output.
+/// Nothing is written over a log, over files with debug information, or over another output.
 fn check_outputs(args: &ReportArgs) -> Result<(), CallsReportError> {
-    let mut used: Vec<Option<(u64, u64)>> = vec![place(&args.file)];
-    let mut named: Vec<&PathBuf> = Vec::new();
+    let logs = [&args.file].into_iter().chain(&args.other);
+    let logs = logs.map(|path| ("the log of calls", &**path));
+    let symbols = args.symbols.iter().map(|path| ("--symbols", &**path));
+    let mut used: Vec<(&str, &Path)> = logs.chain(symbols).collect();
     for (option, path) in args.outputs() {
-        let own = place(path).filter(|_| !is_stdout(path));
-        let is_used = own.is_some() && used.contains(&own) || named.contains(&path);
-        if is_used {
-            let path = path.clone();
-            return Err(CallsReportError::Twice { option, path });
-        }
-        used.push(own);
-        named.push(path);
+        apart::check((option, path), used.iter().copied())?;
+        used.push((option, path));
     }
     Ok(())
-}
-
-/// Which regular file it is.
-fn place(path: &Path) -> Option<(u64, u64)> {
-    let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    Some((meta.dev(), meta.ino()))
 }
 
 impl CallsReportError {

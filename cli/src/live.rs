@@ -14,7 +14,7 @@ use gil_wire::input::Size;
 use gil_wire::words::Words;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::read;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::fs::File;
@@ -250,7 +250,7 @@ impl Shown {
     fn draw(&mut self, course: &Course) -> io::Result<()> {
         let size = size_of(&self.terminal);
         self.drawn = Some(Instant::now());
-        if !takes_more(&self.terminal) {
+        if !takes_more(&self.terminal) || !terminal::is_covered() {
             return Ok(());
         }
         let Some(screen) = &mut self.screen else {
@@ -258,6 +258,11 @@ impl Shown {
         };
         if std::mem::replace(&mut self.size, size) != size {
             screen.resize(area(size))?;
+        }
+        if terminal::is_empty() {
+            // The library's own way would ask the terminal where its cursor is.
+            screen.backend_mut().clear()?;
+            screen.swap_buffers();
         }
         screen.draw(|frame| draw(course, frame)).map(drop)
     }

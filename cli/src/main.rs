@@ -1,6 +1,7 @@
 //! gil, the command: run programs in a simulated ARM system with a real GPU in
 //! the loop.
 
+mod apart;
 mod args;
 mod bench_command;
 mod build_times;

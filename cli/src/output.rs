@@ -1,11 +1,16 @@
 //! Files that commands write for the user: `--json`, `--record`, `--keep`, `--out`. It is
 //! checked that they can be written before time is spent.
 
+use crate::apart::is_same;
 use gil_run_support::folder::create_file;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{AccessFlags, access};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Why such a file is not written.
 #[derive(Debug, thiserror::Error)]
@@ -73,15 +78,50 @@ impl<'a> Output<'a> {
         checked.map_err(|error| self.failed(error))
     }
 
-    /// Makes it, empty, for this user alone; where it was not there, it is
-    /// gone again with what is returned, unless something was written.
+    /// Makes it for this user alone, unless it is there; what it contains stays. No other run
+    /// takes it while what is returned lives.
     ///
     /// # Errors
-    /// [`OutputError`].
-    pub fn make(self) -> Result<Option<Made>, OutputError> {
-        let was_there = self.path.exists();
-        create_file(self.path).map_err(|error| self.failed(error))?;
-        Ok((!was_there).then(|| Made::at(self.path)))
+    /// [`TakeError`].
+    pub fn take(self) -> Result<Taken, TakeError> {
+        let meta = fs::metadata(self.path);
+        if meta.as_ref().is_ok_and(|meta| !meta.is_file()) {
+            return Ok(Taken::default());
+        }
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(self.path);
+        let file = file.map_err(|error| self.failed(error))?;
+        let _lock = lock(file, self)?;
+        let _made = meta.is_err().then(|| Made::at(self.path));
+        Ok(Taken {
+            path: self.path.into(),
+            written: modified(self.path),
+            _made,
+            _lock,
+        })
+    }
+
+    /// Looks whether what is there may be replaced: nothing, or a file that begins so.
+    ///
+    /// # Errors
+    /// [`NotReplaced`].
+    pub fn check_begins(self, magic: &[u8], kind: &'static str) -> Result<(), NotReplaced> {
+        let is_file = fs::metadata(self.path).is_ok_and(|meta| meta.is_file());
+        let Some(file) = is_file.then(|| File::open(self.path).ok()).flatten() else {
+            return Ok(());
+        };
+        let mut begin = Vec::new();
+        // What cannot be read is not known for anything else.
+        let _ = file.take(magic.len() as u64).read_to_end(&mut begin);
+        match magic.starts_with(&begin) {
+            true => Ok(()),
+            false => Err(NotReplaced {
+                option: self.option,
+                path: self.path.into(),
+                kind,
+            }),
+        }
     }
 
     /// Makes it, or makes it empty, to be written piece by piece.
@@ -112,8 +152,80 @@ fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
+/// A file of another kind, which the user may need.
+#[derive(Debug, thiserror::Error)]
+#[error("{option} {} is there and is no {kind}, and would be lost: name another file, or remove it", path.display())]
+pub struct NotReplaced {
+    option: &'static str,
+    path: PathBuf,
+    kind: &'static str,
+}
+
+/// Why a file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// It cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Another run has it.
+    #[error("another run writes {option} {}: wait until it ends, or name another file", path.display())]
+    Taken {
+        /// What names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// A file that no other run takes as long as this value lives. One that was not there
+/// before is gone again with it, unless something was written.
+#[derive(Default)]
+pub struct Taken {
+    path: PathBuf,
+    /// When it was written before.
+    written: Option<SystemTime>,
+    _made: Option<Made>,
+    _lock: Option<Flock<File>>,
+}
+
+impl Taken {
+    /// Whether this run has written to it.
+    pub fn is_written(&self) -> bool {
+        self.written != modified(&self.path)
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|meta| meta.modified()).ok()
+}
+
+/// Locks a file against other runs, on a file system that has locks.
+///
+/// # Errors
+/// [`TakeError::Taken`] if another run has it.
+pub fn lock(file: File, output: Output<'_>) -> Result<Option<Flock<File>>, TakeError> {
+    let Output { option, path } = output;
+    let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Some(lock),
+        Err((file, Errno::EWOULDBLOCK)) => {
+            drop(file);
+            None
+        }
+        Err(_) => return Ok(None),
+    };
+    // A run that wrote nothing removes its file as it ends.
+    let is_there = |lock: &Flock<File>| is_same(lock.metadata(), fs::metadata(path));
+    match lock.filter(is_there) {
+        Some(lock) => Ok(Some(lock)),
+        None => Err(TakeError::Taken {
+            option,
+            path: path.into(),
+        }),
+    }
+}
+
 /// A file that is removed if it is empty in the end.
-pub struct Made(PathBuf);
+struct Made(PathBuf);
 
 impl Made {
     /// The place that `path` leads to.
@@ -184,14 +296,50 @@ mod tests {
         fs::write(at("old"), "").unwrap();
         for name in ["old", "empty", "written"] {
             let path = at(name);
-            let made = Output::of("--record", &path).make().unwrap();
+            let taken = Output::of("--record", &path).take().unwrap();
             if name == "written" {
                 fs::write(&path, "x").unwrap();
             }
-            drop(made);
+            drop(taken);
         }
         assert!(at("old").exists() && at("written").exists());
         assert!(!at("empty").exists());
+    }
+
+    #[test]
+    fn a_file_is_one_runs_and_stays_as_it_was() {
+        let work = tempfile::tempdir().unwrap();
+        let (path, other) = (work.path().join("old"), work.path().join("other"));
+        fs::write(&path, "old").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        let taken = Output::of("--record", &path).take().unwrap();
+        let again = Output::of("--calls", &other).take().err().unwrap();
+        assert!(again.to_string().contains("another run writes --calls"));
+        drop(taken);
+        Output::of("--calls", &other).take().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        for _ in 0..2 {
+            let _device = Output::of("--record", Path::new("/dev/null"))
+                .take()
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn only_files_of_its_kind_are_replaced() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("file");
+        let check = || Output::of("--record", &path).check_begins(b"magic", "recording");
+        check().unwrap();
+        for (text, fits) in [
+            ("", true),
+            ("mag", true),
+            ("magic and more", true),
+            ("#!/bin/sh", false),
+        ] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(check().is_ok(), fits, "{text}");
+        }
     }
 
     #[test]

@@ -1,18 +1,27 @@
-//! The recording of a run that answers from the same file: it is written beside that. When the
+//! Files that a run writes: none takes the place of one that the run reads, or of something
+//! else, and one that the simulator writes is this run's alone.
+//!
+//! The recording of a run that answers from the same file is written beside that. When the
 //! run has ended by itself, both are written as one, which takes the file's place if there is
 //! something new. What was there before is never damaged.
 
+use crate::apart::{self, Same, is_same};
 use crate::args::RunArgs;
-use crate::output::{Made, Output, OutputError};
+use crate::output::{NotReplaced, Output, OutputError, TakeError, Taken};
 use gil_board_client::boards::BoardsError;
+use gil_files::{calls, recording};
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
 use gil_trace::{TraceError, merge};
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
+
+const JSON: &str = "--json";
+const RECORD: &str = "--record";
+const CALLS: &str = "--calls";
+const REPLAY: &str = "--board replay:";
 
 /// Why a file that the simulator is to write cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -23,30 +32,26 @@ pub enum RecordedError {
     /// The file.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The file is another run's.
+    #[error(transparent)]
+    Take(#[from] TakeError),
     /// Its link.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// Both would write to it, or one to what the run reads.
-    #[error("{option} and {other} are the same file, {}: name another", path.display())]
-    Same {
-        /// What is to write it.
-        option: &'static str,
-        /// What else it is for.
-        other: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-    /// Another run adds to it.
-    #[error("another run adds to the recording {}: wait until it ends, or record to another file with --record", .0.display())]
-    Taken(PathBuf),
+    /// It is for something else, too.
+    #[error(transparent)]
+    Same(#[from] Same),
+    /// It is of another kind.
+    #[error(transparent)]
+    NotReplaced(#[from] NotReplaced),
 }
 
 /// A recording under way.
 pub enum Recorded {
     /// To a file of its own, or none.
     Elsewhere {
-        /// Removed if it stays empty.
-        _made: Option<Made>,
+        /// No other run's meanwhile.
+        _taken: Taken,
     },
     /// Beside the one that it is to replace.
     Beside {
@@ -55,8 +60,75 @@ pub enum Recorded {
         /// Where it belongs.
         place: PathBuf,
         /// No other run adds to it meanwhile.
-        _lock: Flock<File>,
+        _taken: Taken,
     },
+}
+
+/// Looks whether the report can be written.
+///
+/// # Errors
+/// [`RecordedError`] if not.
+pub fn check_json(args: &RunArgs) -> Result<(), RecordedError> {
+    let Some(path) = &args.json else {
+        return Ok(());
+    };
+    Output::of(JSON, path).check()?;
+    check_apart(args, |option| option == JSON)
+}
+
+/// Looks whether the simulator can write its files.
+///
+/// # Errors
+/// [`RecordedError`] if not.
+pub fn check(args: &RunArgs) -> Result<(), RecordedError> {
+    check_apart(args, |option| option != JSON)?;
+    let files = [
+        (RECORD, args.recorded()?, recording::FILE),
+        (CALLS, args.calls.as_deref(), calls::FILE),
+    ];
+    for (option, path, kind) in files {
+        let Some(path) = path else {
+            continue;
+        };
+        let output = Output::of(option, path);
+        output.check()?;
+        output.check_begins(&kind.magic, kind.name)?;
+    }
+    Ok(())
+}
+
+/// Files of the options that `is_checked` says take the place of none that another option
+/// names. A run may be recorded to the file that it answers from.
+fn check_apart(args: &RunArgs, is_checked: fn(&str) -> bool) -> Result<(), RecordedError> {
+    let boards = args.chosen()?;
+    let replayed: Vec<_> = boards.recordings().map(|path| (REPLAY, path)).collect();
+    let (read, written) = (args.reads(), written(args)?);
+    for (option, path) in &written {
+        let is_other = |(other, _): &&(&str, PathBuf)| other != option;
+        let written = written.iter().filter(is_other);
+        let written = written.map(|(option, path)| (*option, &**path));
+        let replayed = replayed.iter().copied().filter(|_| *option != RECORD);
+        let others = replayed.chain(read.iter().copied()).chain(written);
+        if is_checked(option) {
+            apart::check((option, path), others)?;
+        }
+    }
+    Ok(())
+}
+
+/// The files that the run writes.
+fn written(args: &RunArgs) -> Result<Vec<(&'static str, PathBuf)>, BoardsError> {
+    let one = [
+        (JSON, args.json.as_deref()),
+        (RECORD, args.recorded()?),
+        (CALLS, args.calls.as_deref()),
+        ("--screen", args.display.screen.as_deref()),
+    ];
+    let one = one.into_iter();
+    let one = one.filter_map(|(option, path)| Some((option, path?.to_owned())));
+    let outputs = args.outputs.iter();
+    let outputs = outputs.filter_map(|out| Some(("--out", out.target().ok()?)));
+    Ok(one.chain(outputs).collect())
 }
 
 /// Makes the file that the simulator writes, by a link.
@@ -65,67 +137,38 @@ pub enum Recorded {
 /// [`RecordedError`] if it cannot be made.
 pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RecordedError> {
     let path = args.recorded()?;
-    check_calls(args, path)?;
     let Some(place) = replayed(args, path)? else {
-        let _made = make("--record", path, link)?;
-        return Ok(Recorded::Elsewhere { _made });
+        let _taken = take(RECORD, path, link)?;
+        return Ok(Recorded::Elsewhere { _taken });
     };
+    let _taken = Output::of(RECORD, &place).take()?;
     let folder = place.parent().unwrap_or(Path::new("/"));
     let written = tempfile::NamedTempFile::new_in(folder).at(folder)?;
     let written = written.into_temp_path();
     symlink(&written, link).at(link)?;
-    let file = File::open(&place).at(&place)?;
-    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
-    let _lock = lock.map_err(|_| RecordedError::Taken(place.clone()))?;
     Ok(Recorded::Beside {
         written,
         place,
-        _lock,
+        _taken,
     })
-}
-
-/// A log of calls takes the place of neither the recording nor one that the run answers from.
-fn check_calls(args: &RunArgs, record: Option<&Path>) -> Result<(), RecordedError> {
-    let Some(calls) = args.calls.as_deref() else {
-        return Ok(());
-    };
-    let same = |other| RecordedError::Same {
-        option: "--calls",
-        other,
-        path: calls.into(),
-    };
-    if record.is_some_and(|record| is_same(record, calls) || record == calls) {
-        return Err(same("--record"));
-    }
-    let boards = args.chosen()?;
-    match boards.recordings().any(|it| is_same(it, calls)) {
-        true => Err(same("--board replay:")),
-        false => Ok(()),
-    }
-}
-
-/// Whether both are one file now, by whatever names.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino()));
-    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The file that an option has the simulator write, by a link in the run's folder.
 ///
 /// # Errors
 /// [`RecordedError`].
-pub fn make(
+pub fn take(
     option: &'static str,
     path: Option<&Path>,
     link: &Path,
-) -> Result<Option<Made>, RecordedError> {
+) -> Result<Taken, RecordedError> {
     let Some(path) = path else {
-        return Ok(None);
+        return Ok(Taken::default());
     };
     let target = std::path::absolute(path).at(path)?;
-    let made = Output::of(option, &target).make()?;
+    let taken = Output::of(option, &target).take()?;
     symlink(&target, link).at(&target)?;
-    Ok(made)
+    Ok(taken)
 }
 
 /// Where this file is, if the run answers from it, too.
@@ -133,7 +176,8 @@ fn replayed(args: &RunArgs, path: Option<&Path>) -> Result<Option<PathBuf>, Reco
     let place = path.and_then(|path| fs::canonicalize(path).ok());
     let boards = args.chosen()?;
     let mut replayed = boards.recordings();
-    Ok(place.filter(|place| replayed.any(|it| is_same(it, place))))
+    let is_place = |it: &Path, place: &Path| is_same(fs::metadata(it), fs::metadata(place));
+    Ok(place.filter(|place| replayed.any(|it| is_place(it, place))))
 }
 
 impl Recorded {
@@ -142,7 +186,7 @@ impl Recorded {
         let Self::Beside {
             written,
             place,
-            _lock,
+            _taken,
         } = self
         else {
             return;
@@ -170,7 +214,7 @@ enum NotAdded {
 
 /// Adds a run to the recording that it answered from, at once or not at all.
 fn add(run: &Path, place: &Path) -> Result<(), NotAdded> {
-    let failed = |source| Output::of("--record", place).failed(source);
+    let failed = |source| Output::of(RECORD, place).failed(source);
     let folder = place.parent().unwrap_or(Path::new("/"));
     let both = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     if merge::add_run(run, place, both.path())? {

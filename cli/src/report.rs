@@ -4,7 +4,9 @@ use crate::args::RunArgs;
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
 use gil_report::{Document, Exit, SeenRun};
+use gil_wire::api;
 use gil_wire::words::Words;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -19,6 +21,9 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
         true => String::new(),
         false => shown(&document),
     };
+    if let Some(warning) = uncorrected(args, &document) {
+        let _ = writeln!(text, "gil: {warning}");
+    }
     let mut exit = document.exit.clone();
     if let Some(path) = &args.json
         && let Err(error) = write_json(path, &document)
@@ -59,6 +64,24 @@ pub fn harmless(lines: &str) -> String {
         .lines()
         .map(|line| format!("{}\n", Words::from(line)))
         .collect()
+}
+
+/// Says that the board's profile is of other APIs than the program called.
+fn uncorrected(args: &RunArgs, document: &Document) -> Option<String> {
+    let of = args.corrected();
+    let entries = &document.report.as_ref()?.entries;
+    let entries = entries.iter().filter(|entry| entry.count > 0);
+    let called = entries.filter_map(|entry| Some(api::api(entry.api)?.name));
+    let called: BTreeSet<&str> = called.collect();
+    if of.is_empty() || called.is_empty() || !of.is_disjoint(&called) {
+        return None;
+    }
+    let listed = |names: BTreeSet<&str>| Vec::from_iter(names).join(", ");
+    Some(format!(
+        "the board's profile has [calls], [copies] or [parts] of {} alone, and the program called {}: its operations lasted as on the board",
+        listed(of),
+        listed(called)
+    ))
 }
 
 fn document(args: &RunArgs, ended: Ended) -> Document {

@@ -112,11 +112,7 @@ impl RunError {
 
 /// Runs the program; writes its output, and the report.
 pub fn run(args: &RunArgs) -> Exit {
-    if let Some(Err(error)) = args
-        .json
-        .as_deref()
-        .map(|path| Output::of("--json", path).check())
-    {
+    if let Err(error) = recorded::check_json(args) {
         eprintln!("gil: {error}");
         return Exit::bridge(error.to_string());
     }
@@ -159,14 +155,15 @@ fn prepare_and_simulate(
     }
     shared.serve(at, progress)?;
     let recorded = recorded::begin(args, &at.join(file::TRACE))?;
-    let _calls = recorded::make("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
+    let taken = recorded::take("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
     if args.keeps_build_times() {
         build_times::link(&at.join(file::WORK_TIMES), progress);
     }
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     shared.deliver(&mut ended.exit);
     recorded.deliver(&mut ended.exit);
-    if let Some(calls) = args.calls.as_deref().filter(|_| args.call_sites) {
+    let is_its = args.call_sites && taken.is_written();
+    if let Some(calls) = args.calls.as_deref().filter(|_| is_its) {
         // Without them the report has fewer names.
         let _ = log::add_files(calls, call_files::of(&guest));
     }
@@ -195,12 +192,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if is_path && (!program.starts_with('/') || Path::new(program).exists()) {
         program::local(Path::new(program))?;
     }
-    if let Some(record) = args.recorded()? {
-        Output::of("--record", record).check()?;
-    }
-    if let Some(calls) = &args.calls {
-        Output::of("--calls", calls).check()?;
-    }
+    recorded::check(args)?;
     if let Some(keep) = &args.keep {
         Output::of("--keep", keep).check_folder()?;
     }

@@ -3,8 +3,8 @@
 
 use gil_wire::input::Size;
 use nix::errno::Errno;
-use nix::sys::termios::{self, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
-use signal_hook::consts::SIGQUIT;
+use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
+use signal_hook::consts::{SIGQUIT, SIGTSTP};
 use signal_hook::low_level;
 use std::io::{self, IsTerminal};
 use std::mem::MaybeUninit;
@@ -14,10 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The terminal, and the settings that it had.
 static BEFORE: OnceLock<(OwnedFd, libc::termios)> = OnceLock::new();
-/// Whether it has others now.
+/// Those that it has while it is the guest's or shows the run.
+static CHANGED: OnceLock<libc::termios> = OnceLock::new();
+/// Whether it has them now.
 static IS_CHANGED: AtomicBool = AtomicBool::new(false);
 /// Whether a view covers what it showed.
 static IS_COVERED: AtomicBool = AtomicBool::new(false);
+/// Whether the view is gone from it, since this process was stopped.
+static IS_EMPTY: AtomicBool = AtomicBool::new(false);
 
 /// Another screen, without a cursor.
 const COVER: &[u8] = b"\x1b[?1049h\x1b[?25l";
@@ -33,8 +37,8 @@ pub fn is_there() -> bool {
     io::stdin().is_terminal()
 }
 
-/// From now on, signals that end this process restore it, too; the others that do
-/// so are handled in `signals`.
+/// From now on, signals that end or stop this process restore it, too; the others that do
+/// so are handled in `signals`. Once it goes on, the terminal is as it was when it stopped.
 ///
 /// # Errors
 /// Those of installing a signal handler.
@@ -43,8 +47,16 @@ pub fn guard() -> io::Result<Restored> {
         restore();
         let _ = low_level::emulate_default_handler(SIGQUIT);
     };
+    let stopped = || {
+        let had = [&IS_CHANGED, &IS_COVERED].map(|it| it.load(Ordering::Relaxed));
+        restore();
+        let _ = low_level::emulate_default_handler(SIGTSTP);
+        resume(had);
+    };
     // SAFETY: `restore` reads statics without a lock and makes two system calls.
     unsafe { low_level::register(SIGQUIT, ended) }?;
+    // SAFETY: so does `resume`.
+    unsafe { low_level::register(SIGTSTP, stopped) }?;
     Ok(Restored(()))
 }
 
@@ -62,16 +74,14 @@ pub fn make_raw() -> io::Result<()> {
     change(io::stdin().as_fd(), termios::cfmakeraw)
 }
 
-/// Covers this one with an empty screen for a view. Keys that send signals still do, but
-/// the one that stops this process: nobody would restore the terminal then. What a panic
-/// says comes when that is done.
+/// Covers this one with an empty screen for a view. Keys that send signals still do. What a
+/// panic says comes when the terminal is restored.
 ///
 /// # Errors
 /// Those of the terminal.
 pub fn cover(terminal: BorrowedFd<'_>) -> io::Result<()> {
     change(terminal, |settings| {
         settings.local_flags -= LocalFlags::ICANON | LocalFlags::ECHO;
-        settings.control_chars[SpecialCharacterIndices::VSUSP as usize] = libc::_POSIX_VDISABLE;
     })?;
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -94,7 +104,10 @@ fn change(terminal: BorrowedFd<'_>, how: impl FnOnce(&mut Termios)) -> io::Resul
     BEFORE.get_or_init(|| (own, before));
     how(&mut settings);
     IS_CHANGED.store(true, Ordering::Relaxed);
-    Ok(termios::tcsetattr(terminal, SetArg::TCSANOW, &settings)?)
+    termios::tcsetattr(terminal, SetArg::TCSANOW, &settings)?;
+    let changed = termios::tcgetattr(terminal)?.into();
+    CHANGED.get_or_init(|| changed);
+    Ok(())
 }
 
 /// Makes it what it was before, unless it is.
@@ -111,6 +124,36 @@ pub fn restore() {
         // SAFETY: `before` is what tcgetattr gave.
         unsafe { libc::tcsetattr(terminal, libc::TCSANOW, before) };
     }
+}
+
+/// Makes it what it was when this process stopped: changed, and covered or not.
+fn resume([was_changed, was_covered]: [bool; 2]) {
+    let (Some((terminal, _)), Some(changed)) = (BEFORE.get(), CHANGED.get()) else {
+        return;
+    };
+    let terminal = terminal.as_raw_fd();
+    if was_changed {
+        IS_CHANGED.store(true, Ordering::Relaxed);
+        // In the background, this stops the process again.
+        // SAFETY: `changed` is what tcgetattr gave, changed.
+        unsafe { libc::tcsetattr(terminal, libc::TCSANOW, changed) };
+    }
+    if was_covered {
+        // SAFETY: the bytes are a constant, and the file descriptor is never closed.
+        unsafe { libc::write(terminal, COVER.as_ptr().cast(), COVER.len()) };
+        IS_EMPTY.store(true, Ordering::Relaxed);
+        IS_COVERED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a view covers it.
+pub fn is_covered() -> bool {
+    IS_COVERED.load(Ordering::Relaxed)
+}
+
+/// Whether all of the view is to be drawn, since this process was stopped; says so once.
+pub fn is_empty() -> bool {
+    IS_EMPTY.swap(false, Ordering::Relaxed)
 }
 
 /// The size of a terminal's window; `None` if `of` is not a terminal.

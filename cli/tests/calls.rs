@@ -256,11 +256,18 @@ fn files_that_are_no_logs_are_refused_in_a_sentence() {
     report.refuses(&[&good, "--plot", "x.svg"], &["--plot", "log of calls"]);
     report.refuses(&[&good, "--by", "line"], &["no call sites", "--call-sites"]);
     report.refuses(&[&empty, "--flame", "x"], &["--flame", "logs of calls"]);
-    report.refuses(&[&good, "--csv", &good], &["in use already"]);
-    report.refuses(
-        &[&good, "--csv", "-", "--perfetto", "-"],
-        &["in use already"],
-    );
+    let (hard, soft) = (report.at("hard"), report.at("soft"));
+    fs::hard_link(&good, &hard).unwrap();
+    std::os::unix::fs::symlink(&good, &soft).unwrap();
+    for same in [&good, hard.to_str().unwrap(), soft.to_str().unwrap()] {
+        let words = ["--flame and the log of calls are the same file"];
+        report.refuses(&[&good, "--flame", same], &words);
+    }
+    let words = ["--html and --symbols are the same file"];
+    report.refuses(&[&good, "--symbols", &empty, "--html", &empty], &words);
+    let words = ["--perfetto and --csv are the same file"];
+    report.refuses(&[&good, "--csv", "-", "--perfetto", "-"], &words);
+    report.refuses(&[&good, "--csv", "new", "--perfetto", "./new"], &words);
     assert_eq!(fs::read(&good).unwrap(), log, "nothing is written over it");
     report.refuses(
         &[&good, "--csv", "no/such/folder"],

@@ -776,6 +776,57 @@ fn a_place_that_no_file_can_be_written_to_is_told_before_the_run() {
     assert!(!bench.path("new").exists());
 }
 
+#[test]
+fn what_a_run_reads_is_no_place_for_what_it_writes() {
+    let bench = Bench::new();
+    let program = bench.arm64_program();
+    let before = std::fs::read(&program).unwrap();
+    std::fs::write(bench.path("board.toml"), "version = 1\n").unwrap();
+    std::fs::write(bench.path("data"), "A=1\n").unwrap();
+    std::os::unix::fs::symlink("arm64", bench.path("soft")).unwrap();
+    std::fs::hard_link(&program, bench.path("hard")).unwrap();
+    for option in ["--record", "--calls", "--json"] {
+        for file in ["arm64", "./arm64", "soft", "hard"] {
+            let args = ["run", option, file, "./arm64"];
+            let words = [option, "and the program are the same file", file];
+            bench.refuses(&mut bench.gil(&args), 125, &words);
+        }
+        for (input, value, file) in [
+            ("--board-profile", "board.toml", "board.toml"),
+            ("--stdin", "data", "data"),
+            ("--env-file", "data", "data"),
+            ("--file", "data:/data", "data"),
+        ] {
+            let args = ["run", option, file, input, value, "./arm64"];
+            let words = [option, input, "are the same file", file];
+            bench.refuses(&mut bench.gil(&args), 125, &words);
+        }
+    }
+    let two = ["run", "--record", "new", "--calls", "./new", "./arm64"];
+    bench.refuses(&mut bench.gil(&two), 125, &["are the same file"]);
+    assert_eq!(std::fs::read(&program).unwrap(), before);
+    assert_eq!(std::fs::read(bench.path("data")).unwrap(), b"A=1\n");
+}
+
+/// What the guest reads in a shared folder, and anything else that gil knows nothing of.
+#[test]
+fn a_file_of_another_kind_is_not_replaced() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    std::fs::create_dir(bench.path("share")).unwrap();
+    std::fs::write(bench.path("share/input"), "mine\n").unwrap();
+    std::os::unix::fs::symlink("share/input", bench.path("soft")).unwrap();
+    for (option, kind) in [("--record", "recording"), ("--calls", "log of calls")] {
+        for file in ["share/input", "soft"] {
+            let args = ["run", option, file, "--share", "share", "./arm64"];
+            let words = [option, file, "is there and is no", kind];
+            bench.refuses(&mut bench.gil(&args), 125, &words);
+        }
+    }
+    let input = std::fs::read(bench.path("share/input")).unwrap();
+    assert_eq!(input, b"mine\n");
+}
+
 /// The terminal's Ctrl-C is the tool's, too, whose end is known at once.
 #[test]
 fn ctrl_c_ends_a_run_whatever_becomes_of_its_tools() {
@@ -883,6 +934,42 @@ fn a_profile_that_is_none_is_not_replaced() {
     let args = ["calibrate", "contention", "--out", "none/board.toml"];
     let words = ["--out none/board.toml cannot be written"];
     bench.refuses(&mut bench.gil(&args), 1, &words);
+}
+
+/// The working folder has no sources of programs: files are read before those are compiled.
+#[test]
+fn what_the_program_of_a_calibration_did_not_write_is_named() {
+    let bench = Bench::new();
+    for (text, word) in [
+        (&b"hello\n"[..], "line 1 is \"hello\""),
+        (b"", "0 pieces of work"),
+        (b"copy 1\n", "1 pieces of work"),
+        (b"\xff\xfe", "no text"),
+    ] {
+        std::fs::write(bench.path("wrong"), text).unwrap();
+        for option in ["--native", "--target"] {
+            let args = ["calibrate", "cpu", option, "wrong"];
+            bench.refuses(&mut bench.gil(&args), 1, &["wrong: it is no", word, "give"]);
+        }
+    }
+}
+
+#[test]
+fn wrong_options_for_the_runs_of_a_calibration_are_named() {
+    let bench = Bench::new();
+    for (options, word) in [
+        (&["--no-such-option"][..], "'--no-such-option'"),
+        (&["--memory", "1"], "'1'"),
+        (&["sim"], "sim is no option"),
+        (&["--help"], "runs nothing"),
+    ] {
+        for what in ["programs", "cpu"] {
+            let options = options.iter().flat_map(|option| ["--run-option", option]);
+            let args: Vec<_> = ["calibrate", what].into_iter().chain(options).collect();
+            let words = ["`gil run` does not take", word];
+            bench.refuses(&mut bench.gil(&args), 1, &words);
+        }
+    }
 }
 
 #[test]

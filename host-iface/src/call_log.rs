@@ -2,6 +2,7 @@
 //! a thread of its own encodes and writes them, so that a doorbell waits for no disk. What
 //! is in memory is bounded; a run that dies loses the rows of its last [`PATIENCE`] at most.
 
+use crate::replaced;
 use foldhash::HashMap;
 use gil_files::calls::{
     Begun, Encoder, FILE, Finished, LABELS_MAX, Labels, Mapped, ROWS_MAX, Record, Row, plain,
@@ -35,6 +36,7 @@ pub struct CallLog {
     writer: Option<JoinHandle<()>>,
     /// Numbers of labels.
     labels: HashMap<String, u32>,
+    has_rows: bool,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,8 @@ pub enum CallLogError {
 }
 
 impl CallLog {
-    /// Begins a log; a file of that name is replaced.
+    /// Opens the file of a log. What it contains stays until there is a row or the log is
+    /// finished: a run may not get so far.
     ///
     /// # Errors
     /// [`CallLogError`].
@@ -102,15 +105,11 @@ impl CallLog {
             simulator: simulator.into(),
         });
         let first = [&FILE.header()[..], &plain(&begun)?].concat();
-        let written = File::create(&path).and_then(|mut file| {
-            file.write_all(&first)?;
-            Ok(file)
-        });
-        let failed = |error| CallLogError::File {
+        let opened = replaced::open(&path, &first);
+        let (file, is_begun) = opened.map_err(|error| CallLogError::File {
             path: path.clone(),
             error,
-        };
-        let file = written.map_err(failed)?;
+        })?;
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
             changed: Condvar::new(),
@@ -118,6 +117,7 @@ impl CallLog {
         let mut writer = Writer {
             path,
             file,
+            first: (!is_begun).then_some(first),
             encoder: Encoder::default(),
             written: 0,
             shared: shared.clone(),
@@ -128,6 +128,7 @@ impl CallLog {
             shared,
             writer: Some(writer.map_err(CallLogError::Thread)?),
             labels: HashMap::default(),
+            has_rows: false,
         })
     }
 
@@ -149,11 +150,17 @@ impl CallLog {
         if let Some(error) = waiting.failed.take() {
             return Err(error);
         }
+        self.has_rows = true;
         waiting.rows.push(row);
         if waiting.rows.len() == BLOCK_ROWS {
             self.shared.changed.notify_all();
         }
         Ok(())
+    }
+
+    /// Whether a row was added.
+    pub fn has_rows(&self) -> bool {
+        self.has_rows
     }
 
     /// A label's number, for rows that are added later; 0 if there are too many.
@@ -230,6 +237,8 @@ impl Shared {
 struct Writer {
     path: PathBuf,
     file: File,
+    /// What the log begins with, until it is begun.
+    first: Option<Vec<u8>>,
     encoder: Encoder,
     written: u64,
     shared: Arc<Shared>,
@@ -284,7 +293,12 @@ impl Writer {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), CallLogError> {
-        self.file.write_all(bytes).map_err(|error| {
+        let begun = match self.first.take() {
+            Some(first) => replaced::begin(&mut self.file, &first),
+            None => Ok(()),
+        };
+        let written = begun.and_then(|()| self.file.write_all(bytes));
+        written.map_err(|error| {
             let path = self.path.clone();
             CallLogError::File { path, error }
         })
@@ -336,6 +350,20 @@ mod tests {
         log.push(row(2)).unwrap();
         drop(log);
         assert_eq!(read(&path), (vec![1, 2], false));
+    }
+
+    #[test]
+    fn an_earlier_file_stays_until_there_is_a_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        let earlier = [b'x'; 10_000];
+        std::fs::write(&path, earlier).unwrap();
+        drop(CallLog::create(&path, "test").unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), earlier);
+        let mut log = CallLog::create(&path, "test").unwrap();
+        log.push(row(1)).unwrap();
+        drop(log);
+        assert_eq!(read(&path), (vec![1], false));
     }
 
     #[test]

@@ -745,7 +745,7 @@ impl State {
         report.instrumented = self.code.report();
         report.starts = self.gpu.as_ref().and_then(Registers::starts);
         report.guest = self.counts_instructions.then(|| self.prediction.guest());
-        self.trace = None;
+        self.finish_recording(&report);
         self.finish_calls(&report);
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();
         if let Some(path) = &self.report_path
@@ -760,8 +760,19 @@ impl State {
         report
     }
 
+    /// That of a program without calls is empty.
+    fn finish_recording(&mut self, report: &Report) {
+        let recorder = self.trace.take().filter(|_| has_ended(report));
+        if let Some(mut recorder) = recorder
+            && let Err(error) = recorder.begin()
+        {
+            self.events.warn(error.to_string());
+        }
+    }
+
     fn finish_calls(&mut self, report: &Report) {
-        let Some(log) = self.calls.take() else {
+        let is_some = |log: &CallLog| log.has_rows() || has_ended(report);
+        let Some(log) = self.calls.take().filter(is_some) else {
             return;
         };
         let finished = log.finish(Finished {
@@ -798,6 +809,11 @@ impl State {
         }
         self.memory = Some(memory);
     }
+}
+
+/// Whether the program ran to its end.
+fn has_ended(report: &Report) -> bool {
+    report.program.exit_code.is_some() || report.program.signal.is_some()
 }
 
 fn recorder(config: &Config) -> Result<Option<Recorder>, RecorderError> {

@@ -16,6 +16,7 @@
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`call_log`] | a row for every call of a run |
+//! | `replaced` | when an earlier recording or log of that name goes |
 //! | [`frames`], [`jobs`] | the frames of programs that draw; jobs on GPUs' processors |
 //! | [`busy`] | how long engines are busy, while a run is looked at |
 //! | [`gpu`] | a GPU that the guest's own kernel drives by its registers |
@@ -49,6 +50,7 @@ pub mod prediction;
 mod printed;
 pub mod rates;
 pub mod recorder;
+mod replaced;
 pub mod session;
 pub mod stand_in;
 pub mod stats;

@@ -2,6 +2,7 @@
 //! written with one system call before it is answered, so that after a crash the file is
 //! complete up to the last doorbell.
 
+use crate::replaced;
 use gil_files::container::{self, Compression, FileError};
 use gil_files::recording::{FILE, Record};
 use std::fs::File;
@@ -20,7 +21,7 @@ pub struct Recorder {
     sessions: u64,
     /// Whole records that are not written yet.
     collected: Vec<u8>,
-    /// Bytes of the file, which end with a whole record.
+    /// Bytes of the file, which end with a whole record; none until something is recorded.
     written: u64,
 }
 
@@ -41,7 +42,8 @@ pub enum RecorderError {
 }
 
 impl Recorder {
-    /// Begins a recording; a file of that name is replaced.
+    /// Opens the file of a recording. What it contains stays until something is recorded or
+    /// [`begin`](Self::begin) is called: a run may not get so far.
     ///
     /// # Errors
     /// [`RecorderError::File`].
@@ -53,17 +55,33 @@ impl Recorder {
             path: target.clone(),
             error,
         };
-        let mut file = File::create(path).map_err(&failed)?;
         let header = FILE.header();
-        file.write_all(&header).map_err(&failed)?;
+        let (file, is_begun) = replaced::open(path, &header).map_err(&failed)?;
         Ok(Self {
             path: target,
             file,
             compression,
             sessions: 0,
             collected: Vec::new(),
-            written: header.len() as u64,
+            written: if is_begun { header.len() as u64 } else { 0 },
         })
+    }
+
+    /// Begins the file, which is a recording from then on, unless it is begun.
+    ///
+    /// # Errors
+    /// [`RecorderError::File`].
+    pub fn begin(&mut self) -> Result<(), RecorderError> {
+        if self.written == 0 {
+            let header = FILE.header();
+            let begun = replaced::begin(&mut self.file, &header);
+            begun.map_err(|error| RecorderError::File {
+                path: self.path.clone(),
+                error,
+            })?;
+            self.written = header.len() as u64;
+        }
+        Ok(())
     }
 
     /// The number of the next session.
@@ -108,6 +126,7 @@ impl Recorder {
 
     /// Writes whole records.
     fn put<'p>(&mut self, pieces: impl Iterator<Item = &'p [u8]>) -> Result<(), RecorderError> {
+        self.begin()?;
         let mut slices: Vec<_> = pieces.map(IoSlice::new).collect();
         let len: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
         let written = self.write_all(&mut slices);
@@ -147,6 +166,9 @@ impl Drop for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_files::container::HEADER_LEN;
+    use gil_files::recording::SessionClosed;
+    use std::io::Read;
 
     #[test]
     fn the_file_behind_a_link_is_named() {
@@ -157,5 +179,26 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("the recording /dev/full: "), "{error}");
+    }
+
+    #[test]
+    fn an_earlier_file_stays_until_something_is_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        let earlier = [b'x'; 100];
+        std::fs::write(&path, earlier).unwrap();
+        let mut recorder = Recorder::create(&path, Compression::None).unwrap();
+        recorder.flush().unwrap();
+        drop(recorder);
+        assert_eq!(std::fs::read(&path).unwrap(), earlier);
+        let mut recorder = Recorder::create(&path, Compression::None).unwrap();
+        let closed = SessionClosed { session: 1 };
+        recorder.write(&Record::SessionClosed(closed), &[]).unwrap();
+        recorder.flush().unwrap();
+        let mut written = File::open(&path).unwrap();
+        let mut header = [0; HEADER_LEN];
+        written.read_exact(&mut header).unwrap();
+        FILE.check_header(&header).unwrap();
+        assert_eq!(container::read_all(&mut written).unwrap().len(), 1);
     }
 }

@@ -253,6 +253,39 @@ fn output(rounds: u32) -> String {
     (1..=rounds).map(round).collect()
 }
 
+/// Whether a process is stopped.
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.starts_with('T')
+}
+
+/// Ctrl-Z gives the shell its terminal; `fg` shows the run again.
+#[test]
+fn a_stopped_run_leaves_the_terminal_and_comes_back() {
+    let mut user = User::runs(&[&rounds(), "100000", "20"], None);
+    for _ in 0..2 {
+        user.sees(|picture| picture.contains("running") && picture.contains("of 100000"));
+        user.keyboard.write_all(b"\x1a").unwrap();
+        let begun = Instant::now();
+        while !(is_stopped(user.gil.id()) && user.is_restored()) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(user.is_restored());
+        let gil = Pid::from_raw(user.gil.id().cast_signed());
+        kill(gil, Signal::SIGCONT).unwrap();
+        // All of the picture is there again, and keys arrive one by one.
+        user.sees(|picture| picture.contains("slowdown") && picture.contains("slowest calls"));
+    }
+    user.keyboard.write_all(b"q").unwrap();
+    user.sees(str::is_empty);
+    user.keyboard.write_all(b"\x03").unwrap();
+    let ended = user.ends();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(ended.is_restored);
+}
+
 #[test]
 fn a_view_has_the_figures_of_the_summary() {
     let user = User::runs(&[&rounds(), "40", "20"], None);

@@ -134,6 +134,34 @@ fn a_target_has_another_clock_and_another_bus() {
     assert_eq!(run.integer("/simulated/gpu_ns"), 2 * product);
 }
 
+/// A profile of another API corrects nothing of what the program does.
+#[test]
+fn a_profile_of_no_api_that_the_program_calls_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("target.toml");
+    let program = guest_program("tests/guest/cl_replayed.c", Link::OpenCl);
+    let said = |apis: &[&str]| {
+        let parts = apis.iter().map(|api| format!("[parts.{api}]\ngpu = 0.5\n"));
+        let text = format!(
+            "version = 1\n[board]\ngpu_mhz = 600\n{}",
+            parts.collect::<String>()
+        );
+        std::fs::write(&profile, text).unwrap();
+        let options = [
+            "--board-profile",
+            profile.to_str().unwrap(),
+            "--target",
+            "gpu_mhz=300",
+        ];
+        let run = Run::new(options.into_iter().chain([program.to_str().unwrap(), "a"]));
+        run.finish().ok().stderr
+    };
+    let sentence = "gil: the board's profile has [calls], [copies] or [parts] of gles alone, and the program called opencl: its operations lasted as on the board\n";
+    assert_eq!(said(&["gles"]), sentence);
+    assert_eq!(said(&["gles", "opencl"]), "");
+    assert_eq!(said(&["opencl"]), "");
+}
+
 #[test]
 fn doubling_the_products_adds_exactly_their_time() {
     let board = Scripted::start(DEVICE_NS, 0);

@@ -179,7 +179,8 @@ const OF_AN_API: &[&str] = &[
 const NAMES_ONE: &[(&str, &str)] = &[
     ("benchmarks/src/lib.rs", "the API that is measured"),
     ("board-iface/src/lib.rs", "the list of back ends"),
-    ("cli/src/args.rs", "an example of a board for one API"),
+    ("cli/src/args/calibrate.rs", "the API that is measured"),
+    ("cli/src/args/run.rs", "an example of a board for one API"),
 ];
 
 /// What stands before a file's tests, which may use an API as an example.

@@ -1,0 +1,94 @@
+//! Files that a command writes: none of them is another one, or one that it reads, by
+//! whatever names.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// One file for two things.
+#[derive(Debug, thiserror::Error)]
+#[error("{option} and {other} are the same file, {}: name another", path.display())]
+pub struct Same {
+    option: &'static str,
+    other: &'static str,
+    path: PathBuf,
+}
+
+/// Checks that what an option names is none of the others, which are there with what they
+/// are for. Devices and pipes may be named more than once.
+///
+/// # Errors
+/// [`Same`].
+pub fn check<'a>(
+    (option, path): (&'static str, &Path),
+    others: impl IntoIterator<Item = (&'static str, &'a Path)>,
+) -> Result<(), Same> {
+    let own = place(path);
+    let mut others = others.into_iter();
+    let same = others.find(|(_, other)| own.is_some() && place(other) == own);
+    same.map_or(Ok(()), |(other, _)| {
+        let path = path.into();
+        Err(Same {
+            option,
+            other,
+            path,
+        })
+    })
+}
+
+/// Whether both are one file now.
+pub fn is_same(one: io::Result<Metadata>, other: io::Result<Metadata>) -> bool {
+    let identity = |meta: Metadata| (meta.dev(), meta.ino());
+    let one = one.map(identity);
+    one.is_ok_and(|one| other.is_ok_and(|other| identity(other) == one))
+}
+
+/// Where a file is.
+#[derive(PartialEq, Eq)]
+enum Place {
+    There(u64, u64),
+    Missing(PathBuf),
+}
+
+/// Where this regular file is, or will be.
+fn place(path: &Path) -> Option<Place> {
+    if let Ok(meta) = fs::metadata(path) {
+        return meta.is_file().then(|| Place::There(meta.dev(), meta.ino()));
+    }
+    let path = std::path::absolute(path).ok()?;
+    let folder = fs::canonicalize(path.parent()?).ok()?;
+    Some(Place::Missing(folder.join(path.file_name()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_is_the_same_by_whatever_name() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        fs::write(at("a"), "x").unwrap();
+        fs::write(at("b"), "x").unwrap();
+        fs::hard_link(at("a"), at("hard")).unwrap();
+        symlink("a", at("soft")).unwrap();
+        symlink(work.path(), at("folder")).unwrap();
+        for (one, other, is_same) in [
+            ("a", "a", true),
+            ("hard", "a", true),
+            ("soft", "a", true),
+            ("folder/a", "soft", true),
+            ("a", "b", false),
+            ("new", "folder/new", true),
+            ("new", "newer", false),
+            ("a", "new", false),
+        ] {
+            let checked = check(("--calls", &at(one)), [("--record", &*at(other))]);
+            assert_eq!(checked.is_err(), is_same, "{one} {other}");
+        }
+        let device = Path::new("/dev/null");
+        check(("--calls", device), [("--record", device)]).unwrap();
+    }
+}
