@@ -1,7 +1,7 @@
 //! A machine's back ends as one board: a call goes to the back end that serves its API,
 //! which is loaded at its first call.
 
-use crate::back_end::work::Load;
+use crate::back_end::work::Owed;
 use crate::back_end::{BackEnd, DriverOptions, cpu_time};
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};
 use crate::region::Budget;
@@ -34,7 +34,7 @@ struct Slot {
 struct Loaded {
     board: Box<dyn Board>,
     /// What that takes each program, if programs load it.
-    load: Option<Load>,
+    load: Option<Owed>,
 }
 
 impl Router {
@@ -85,7 +85,7 @@ impl Router {
         let devices = board.devices();
         self.warn_of_missing(slot.back_end, &devices);
         let of_programs = slot.back_end.is_of_programs();
-        let load = of_programs.then(|| Load::of(slot.back_end.name(), &devices, took));
+        let load = of_programs.then(|| Owed::load(slot.back_end.name(), &devices, took));
         Ok(slot.loaded.get_or_init(|| Loaded { board, load }))
     }
 
@@ -138,7 +138,7 @@ struct Routed<'b> {
     budget: Budget,
     sessions: Vec<Option<Box<dyn Session + 'b>>>,
     /// What it took to load them, until a call has paid.
-    loads: Vec<Option<Load>>,
+    loads: Vec<Option<Owed>>,
 }
 
 impl<'b> Routed<'b> {

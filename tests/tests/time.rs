@@ -302,6 +302,28 @@ fn the_same_program_built_again_takes_what_it_took() {
     }
 }
 
+/// What a launch takes at least that compiles its kernel, and at most if it does not.
+const COMPILED_NS: i64 = 2_000_000;
+
+#[test]
+fn a_kernels_first_launch_compiles_it_and_takes_the_same_each_time() {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap();
+    let part = (since.as_nanos() as u32).to_string();
+    let program = guest_program("tests/guest/cl_first_launch.c", Link::OpenCl);
+    let program = program.display().to_string();
+    let launches = || {
+        let run = Run::new([&*program, &part]).finish().ok();
+        let times: Vec<i64> = run.stdout.lines().map(|ns| ns.parse().unwrap()).collect();
+        <[i64; 2]>::try_from(times).unwrap()
+    };
+    let [first, later] = [(); 2].map(|()| launches());
+    let is_compiled = [first, later].map(|launches| launches.map(|ns| ns > COMPILED_NS));
+    assert_eq!(is_compiled, [[true, false]; 2], "{first:?} {later:?}");
+    // The driver has kept what it compiled in the first run.
+    let more = (first[0] - later[0]).abs();
+    assert!(more < COMPILED_NS, "{first:?} {later:?}");
+}
+
 /// Shortest time that an OpenCL library and its drivers need to load.
 const LOAD_MIN_NS: i128 = 1_000_000;
 /// What the functions of the first call may take besides, one time more than another.

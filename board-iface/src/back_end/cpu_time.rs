@@ -52,6 +52,13 @@ pub fn look() -> Duration {
     OTHERS.lock().map_or(Duration::ZERO, |mut it| it.worked())
 }
 
+/// What other threads of this process than the one that asks were executed, and processes
+/// that it started and that ended.
+pub fn others() -> Duration {
+    let all = clock(ClockId::CLOCK_PROCESS_CPUTIME_ID) + children();
+    all.saturating_sub(clock(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
 /// The thread's last mark, made anew if the work before it is long over.
 fn begin() -> Mark {
     let known = MARK.get().filter(|mark| mark.last.elapsed() < SHORT);

@@ -35,18 +35,24 @@ pub fn cpu() -> Vec<u8> {
     text.lines().find(of).unwrap_or_default().into()
 }
 
-/// What it takes to load a driver and to look for its devices. Each process that uses the
-/// driver pays it at its first call, as it would without the bridge, though the agent may
-/// have loaded the driver before.
+/// Work on the board's CPU that no call did, and for which a call pays: its time and its
+/// number are the call's, too.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct Owed {
     number: u64,
     took: Duration,
 }
 
-impl Load {
-    /// The back end of this name found these devices, and that took so long.
-    pub fn of(back_end: &str, devices: &[DeviceInfo], took: Duration) -> Self {
+impl Owed {
+    /// Work of this number took so long.
+    pub const fn new(number: u64, took: Duration) -> Self {
+        Self { number, took }
+    }
+
+    /// Loading a driver and looking for its devices: the back end of this name found these,
+    /// and that took so long. Each process that uses the driver pays it at its first call, as
+    /// it would without the bridge, though the agent may have loaded the driver before.
+    pub fn load(back_end: &str, devices: &[DeviceInfo], took: Duration) -> Self {
         let mut sum = Sum::default();
         sum.add(b"load");
         sum.add(back_end.as_bytes());
@@ -56,9 +62,15 @@ impl Load {
             sum.add(device.name.as_bytes());
             sum.add(device.version.as_bytes());
         }
+        Self::new(sum.number(), took)
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
         Self {
-            number: sum.number(),
-            took,
+            number: both(self.number, later.number),
+            took: self.took + later.took,
         }
     }
 
@@ -69,17 +81,18 @@ impl Load {
             return false;
         }
         outcome.cpu_ns = outcome.cpu_ns.saturating_add(self.took.as_nanos() as u64);
-        outcome.work = Some(match outcome.work {
-            None => self.number,
-            Some(own) => {
-                let mut sum = Sum::default();
-                sum.add(&self.number.to_le_bytes());
-                sum.add(&own.to_le_bytes());
-                sum.number()
-            }
-        });
+        let own = outcome.work;
+        outcome.work = Some(own.map_or(self.number, |own| both(self.number, own)));
         true
     }
+}
+
+/// The number of work that is both.
+fn both(one: u64, other: u64) -> u64 {
+    let mut sum = Sum::default();
+    sum.add(&one.to_le_bytes());
+    sum.add(&other.to_le_bytes());
+    sum.number()
 }
 
 #[cfg(test)]
@@ -100,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_call_that_did_not_run_pays_for_no_load() {
-        let load = Load::of("toy", &[], Duration::from_millis(3));
+        let load = Owed::load("toy", &[], Duration::from_millis(3));
         let mut refused = Outcome::refused("no");
         assert!(!load.is_added(&mut refused));
         assert_eq!((refused.cpu_ns, refused.work), (0, None));
@@ -108,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_load_and_what_else_the_call_did_are_other_work_than_each_alone() {
-        let load = Load::of("toy", &[], Duration::from_millis(3));
+        let load = Owed::load("toy", &[], Duration::from_millis(3));
         let added = |work| {
             let mut outcome = Outcome {
                 status: CallStatus::Ran,

@@ -362,6 +362,13 @@ impl Driver {
     }
 }
 
+impl Driver {
+    /// Whether an operation has neither started nor failed.
+    pub fn is_waiting(&self, event: Pointer) -> bool {
+        self.status(event) > CL_RUNNING
+    }
+}
+
 impl Events for Driver {
     const QUEUE: Kind = Kind::CommandQueue;
     const EVENT: Kind = Kind::Event;

@@ -103,6 +103,7 @@ impl Manual for Board {
             session.not_enqueued(call, args.command_queue, result);
             return Ok(wire::ClEnqueueNDRangeKernelReply { result });
         }
+        session.may_be_first(&args);
         session.launching(call, (args.kernel, args.event), |session, call| {
             run::cl_enqueue_nd_range_kernel(session, call, &args)
         })

@@ -12,6 +12,7 @@ mod driver;
 mod enqueue;
 mod event_info;
 mod files;
+mod first_launch;
 pub mod generated;
 mod icd;
 mod identity;

@@ -66,6 +66,8 @@ pub struct Kernel {
     pub args: Option<KernelArgs>,
     /// Whether it may print, once somebody asked.
     pub prints: Option<bool>,
+    /// The sizes of work-groups that it was launched with; three zeros where the driver chose.
+    pub launched: Vec<[u64; 3]>,
 }
 
 /// A reference to an object of the driver's.

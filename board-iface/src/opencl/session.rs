@@ -2,6 +2,7 @@
 
 use super::driver::Driver;
 use super::files;
+use super::first_launch::FirstLaunches;
 use super::generated;
 use super::generated::functions::Functions;
 use super::generated::types::*;
@@ -53,6 +54,8 @@ pub struct Session {
     pub(super) contexts: u64,
     /// What is remembered of programs' texts.
     pub(super) programs: Programs,
+    /// Kernels' first launches.
+    pub(super) first_launches: FirstLaunches,
     /// Kernels that print.
     pub(super) printing: Printing,
     /// Shared virtual memory.
@@ -82,6 +85,7 @@ impl Session {
             notices: Notices::default(),
             contexts: 0,
             programs: Programs::default(),
+            first_launches: FirstLaunches::default(),
             printing: Printing::default(),
             svm: Svm::default(),
             files: files::budget(),
@@ -147,6 +151,7 @@ impl Enqueues for Session {
 
     fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
         self.fail_stand_ins();
+        self.look_at_first(&op);
         let result = self.result_of(call, &op);
         self.put_on_queue(call, Enqueued { result, ..op })
     }
@@ -189,6 +194,12 @@ impl board::Session for Session {
         };
         self.fail_stand_ins();
         self.svm.settle(self.driver);
+        if answer
+            && let Some(owed) = self.first_launches.take()
+            && !owed.is_added(&mut outcome)
+        {
+            self.first_launches.put_back(owed);
+        }
         outcome.notices = answer && self.notices.take_news();
         outcome
     }

@@ -2,7 +2,7 @@
 //! the same simulated time, whatever else the machine does, and whether or not the driver has
 //! kept what it compiled. Builds of equal sources with equal options for equal devices have
 //! the same number, and so have a process's first contexts of equal devices, its second ones,
-//! and so on.
+//! and so on; and a kernel's first launch ([`super::first_launch`]).
 
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;
@@ -20,6 +20,7 @@ pub(super) enum Work {
     Compile,
     Link,
     Context,
+    Launch,
 }
 
 impl Session {
@@ -75,7 +76,7 @@ impl Session {
         call.set_work(Some(sum.number()));
     }
 
-    fn sum(&self, work: Work, devices: &[Pointer]) -> Sum {
+    pub(super) fn sum(&self, work: Work, devices: &[Pointer]) -> Sum {
         let mut sum = Sum::default();
         sum.add(&[work as u8]);
         sum.add(&cpu());
