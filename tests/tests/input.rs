@@ -28,6 +28,8 @@ impl User {
     /// Runs this.
     fn runs(args: &[&str]) -> Self {
         let OpenptyResult { master, slave } = openpty(&window(33, 77), None).unwrap();
+        // Clones are closed in other programs that tests start meanwhile.
+        let [master, slave] = [master, slave].map(|end| end.try_clone().unwrap());
         let mut run = Run::new(args);
         let end = || Stdio::from(slave.try_clone().unwrap());
         let command = run.command().stdin(end()).stdout(end());

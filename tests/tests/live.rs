@@ -80,6 +80,8 @@ impl User {
             ws_ypixel: 0,
         };
         let OpenptyResult { master, slave } = openpty(&window, None).unwrap();
+        // Clones are closed in other programs that tests start meanwhile.
+        let [master, slave] = [master, slave].map(|end| end.try_clone().unwrap());
         let before = tcgetattr(&slave).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let end = || Stdio::from(slave.try_clone().unwrap());
