@@ -66,17 +66,27 @@ pub fn harmless(lines: &str) -> String {
         .collect()
 }
 
-/// Says that the board's profile is of other APIs than the program called.
+/// Says that the board's profile, or what of it the target changes, is of other APIs than the
+/// program called.
 fn uncorrected(args: &RunArgs, document: &Document) -> Option<String> {
     let of = args.corrected();
     let entries = &document.report.as_ref()?.entries;
     let entries = entries.iter().filter(|entry| entry.count > 0);
     let called = entries.filter_map(|entry| Some(api::api(entry.api)?.name));
     let called: BTreeSet<&str> = called.collect();
-    if of.is_empty() || called.is_empty() || !of.is_disjoint(&called) {
+    let listed = |names: BTreeSet<&str>| Vec::from_iter(names).join(", ");
+    if called.is_empty() {
         return None;
     }
-    let listed = |names: BTreeSet<&str>| Vec::from_iter(names).join(", ");
+    if of.is_empty() || !of.is_disjoint(&called) {
+        let unscaled = args.scaled().filter(|parts| parts.is_disjoint(&called));
+        return unscaled.map(|_| {
+            format!(
+                "the target does not change how long operations of {} last: the board's profile has no [parts] of it",
+                listed(called)
+            )
+        });
+    }
     Some(format!(
         "the board's profile has [calls], [copies] or [parts] of {} alone, and the program called {}: its operations lasted as on the board",
         listed(of),

@@ -140,10 +140,10 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("target.toml");
     let program = guest_program("tests/guest/cl_replayed.c", Link::OpenCl);
-    let said = |apis: &[&str]| {
+    let said_with = |more: &str, apis: &[&str]| {
         let parts = apis.iter().map(|api| format!("[parts.{api}]\ngpu = 0.5\n"));
         let text = format!(
-            "version = 1\n[board]\ngpu_mhz = 600\n{}",
+            "version = 1\n[board]\ngpu_mhz = 600\n{more}{}",
             parts.collect::<String>()
         );
         std::fs::write(&profile, text).unwrap();
@@ -156,10 +156,14 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
         let run = Run::new(options.into_iter().chain([program.to_str().unwrap(), "a"]));
         run.finish().ok().stderr
     };
+    let said = |apis: &[&str]| said_with("", apis);
     let sentence = "gil: the board's profile has [calls], [copies] or [parts] of gles alone, and the program called opencl: its operations lasted as on the board\n";
     assert_eq!(said(&["gles"]), sentence);
     assert_eq!(said(&["gles", "opencl"]), "");
     assert_eq!(said(&["opencl"]), "");
+    let sentence = "gil: the target does not change how long operations of opencl last: the board's profile has no [parts] of it\n";
+    let costs = "[calls.opencl]\nlaunch_ns = 1000\n";
+    assert_eq!(said_with(costs, &["gles"]), sentence);
 }
 
 #[test]

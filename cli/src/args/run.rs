@@ -6,7 +6,7 @@ use super::{DisplayOptions, Gem5Options, GlTime, Network, Out, Share, Sim, Time}
 use clap::Args;
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor, LiveBoard};
-use gil_board_client::profile::{MachineError, Profile, ProfileError, Targeted};
+use gil_board_client::profile::{Machine, MachineError, Profile, ProfileError, Targeted};
 use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -416,6 +416,13 @@ impl RunArgs {
     pub fn corrected(&self) -> BTreeSet<&str> {
         let profile = self.board_profile.as_ref();
         profile.map_or_else(BTreeSet::new, |it| it.content.apis())
+    }
+
+    /// The names of the APIs whose operations' times a target changes, if there is one.
+    pub fn scaled(&self) -> Option<BTreeSet<&str>> {
+        let profile = &self.board_profile.as_ref()?.content;
+        let has_target = !self.targets.is_empty() || profile.target != Machine::default();
+        has_target.then(|| profile.parts.keys().map(String::as_str).collect())
     }
 
     /// Checks the target.
