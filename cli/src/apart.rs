@@ -56,9 +56,24 @@ fn place(path: &Path) -> Option<Place> {
     if let Ok(meta) = fs::metadata(path) {
         return meta.is_file().then(|| Place::There(meta.dev(), meta.ino()));
     }
-    let path = std::path::absolute(path).ok()?;
+    let path = led(std::path::absolute(path).ok()?);
     let folder = fs::canonicalize(path.parent()?).ok()?;
     Some(Place::Missing(folder.join(path.file_name()?)))
+}
+
+/// Most links that lead from one to another, as the kernel follows them (`path_resolution(7)`).
+const LINKS_MAX: usize = 40;
+
+/// Where links lead that lead nowhere yet.
+fn led(mut path: PathBuf) -> PathBuf {
+    for _ in 0..LINKS_MAX {
+        let Ok(to) = fs::read_link(&path) else {
+            break;
+        };
+        path.pop();
+        path.push(to);
+    }
+    path
 }
 
 #[cfg(test)]
@@ -75,6 +90,8 @@ mod tests {
         fs::hard_link(at("a"), at("hard")).unwrap();
         symlink("a", at("soft")).unwrap();
         symlink(work.path(), at("folder")).unwrap();
+        symlink("folder/new", at("nowhere")).unwrap();
+        symlink("loop", at("loop")).unwrap();
         for (one, other, is_same) in [
             ("a", "a", true),
             ("hard", "a", true),
@@ -83,6 +100,8 @@ mod tests {
             ("a", "b", false),
             ("new", "folder/new", true),
             ("new", "newer", false),
+            ("nowhere", "new", true),
+            ("loop", "new", false),
             ("a", "new", false),
         ] {
             let checked = check(("--calls", &at(one)), [("--record", &*at(other))]);

@@ -2,13 +2,12 @@
 //! checked that they can be written before time is spent.
 
 use crate::apart::is_same;
-use gil_run_support::folder::create_file;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{AccessFlags, access};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -73,7 +72,12 @@ impl<'a> Output<'a> {
             Ok(meta) if meta.is_file() => File::options().write(true).open(self.path).map(drop),
             // A pipe may have no reader yet.
             Ok(_) => Ok(()),
-            Err(_) => create_file(self.path).map(|_| drop(Made::at(self.path))),
+            Err(_) => {
+                let mut options = File::options();
+                options.write(true).create(true).truncate(false).mode(0o600);
+                let made = options.open(self.path);
+                made.map(|_| drop(Made::at(self.path)))
+            }
         };
         checked.map_err(|error| self.failed(error))
     }
@@ -84,6 +88,10 @@ impl<'a> Output<'a> {
     /// # Errors
     /// [`TakeError`].
     pub fn take(self) -> Result<Taken, TakeError> {
+        if is_of_this_process(self.path) {
+            let other = "it is another file for the simulator, which writes it";
+            return Err(self.failed(io::Error::other(other)).into());
+        }
         let meta = fs::metadata(self.path);
         if meta.as_ref().is_ok_and(|meta| !meta.is_file()) {
             return Ok(Taken::default());
@@ -132,11 +140,45 @@ impl<'a> Output<'a> {
         File::create(self.path).map_err(|error| self.failed(error))
     }
 
-    /// Writes all of it; a regular file that cannot hold it is removed.
+    /// Writes all of it. A regular file takes the place of the earlier one once it is whole.
     ///
     /// # Errors
     /// [`OutputError`].
     pub fn write(self, bytes: &[u8]) -> Result<(), OutputError> {
+        if is_of_this_process(self.path) {
+            // Behind what is there: a shell may have led the program's output there, too.
+            let file = File::options().append(true).open(self.path);
+            let written = file.and_then(|mut file| file.write_all(bytes));
+            return written.map_err(|error| self.failed(error));
+        }
+        match self.beside(bytes) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.in_place(bytes),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Writes a file beside an earlier regular one and puts it in its place; `false` where
+    /// that cannot be done, and there is none.
+    fn beside(self, bytes: &[u8]) -> io::Result<bool> {
+        let Ok(path) = fs::canonicalize(self.path) else {
+            return Ok(false);
+        };
+        let meta = fs::metadata(&path)?;
+        let folder = path
+            .parent()
+            .filter(|_| meta.is_file() && meta.nlink() == 1);
+        let Some(Ok(mut file)) = folder.map(tempfile::NamedTempFile::new_in) else {
+            return Ok(false);
+        };
+        file.write_all(bytes)?;
+        file.as_file().set_permissions(meta.permissions())?;
+        file.persist(&path)?;
+        Ok(true)
+    }
+
+    /// Writes into the file; a regular file that cannot hold it is removed.
+    fn in_place(self, bytes: &[u8]) -> Result<(), OutputError> {
         let mut file = File::create(self.path).map_err(|error| self.failed(error))?;
         file.write_all(bytes).map_err(|error| {
             // What it holds is no report.
@@ -145,6 +187,18 @@ impl<'a> Output<'a> {
             self.failed(error)
         })
     }
+}
+
+/// Whether it is open already: another process opens another file by that name.
+fn is_of_this_process(path: &Path) -> bool {
+    [
+        "/dev/stdout",
+        "/dev/stderr",
+        "/proc/self/fd/1",
+        "/proc/self/fd/2",
+    ]
+    .iter()
+    .any(|own| path == Path::new(own))
 }
 
 /// A link that leads nowhere is in the way, too.

@@ -4,7 +4,7 @@
 use gil_wire::input::Size;
 use nix::errno::Errno;
 use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
-use signal_hook::consts::{SIGQUIT, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::low_level;
 use std::io::{self, IsTerminal};
 use std::mem::MaybeUninit;
@@ -20,6 +20,10 @@ static CHANGED: OnceLock<libc::termios> = OnceLock::new();
 static IS_CHANGED: AtomicBool = AtomicBool::new(false);
 /// Whether a view covers what it showed.
 static IS_COVERED: AtomicBool = AtomicBool::new(false);
+/// Whether it had them, and whether a view covered it, when this process was stopped, until
+/// it is so again.
+static WAS_CHANGED: AtomicBool = AtomicBool::new(false);
+static WAS_COVERED: AtomicBool = AtomicBool::new(false);
 /// Whether the view is gone from it, since this process was stopped.
 static IS_EMPTY: AtomicBool = AtomicBool::new(false);
 
@@ -38,7 +42,8 @@ pub fn is_there() -> bool {
 }
 
 /// From now on, signals that end or stop this process restore it, too; the others that do
-/// so are handled in `signals`. Once it goes on, the terminal is as it was when it stopped.
+/// so are handled in `signals`. Once it goes on in the foreground, the terminal is as it was
+/// when it stopped.
 ///
 /// # Errors
 /// Those of installing a signal handler.
@@ -48,15 +53,19 @@ pub fn guard() -> io::Result<Restored> {
         let _ = low_level::emulate_default_handler(SIGQUIT);
     };
     let stopped = || {
-        let had = [&IS_CHANGED, &IS_COVERED].map(|it| it.load(Ordering::Relaxed));
+        WAS_CHANGED.fetch_or(IS_CHANGED.load(Ordering::Relaxed), Ordering::Relaxed);
+        WAS_COVERED.fetch_or(IS_COVERED.load(Ordering::Relaxed), Ordering::Relaxed);
         restore();
-        let _ = low_level::emulate_default_handler(SIGTSTP);
-        resume(had);
+        stop();
+        // Where nobody could continue it, the kernel has not stopped it.
+        resume();
     };
     // SAFETY: `restore` reads statics without a lock and makes two system calls.
     unsafe { low_level::register(SIGQUIT, ended) }?;
-    // SAFETY: so does `resume`.
+    // SAFETY: so do `stop` and `resume`.
     unsafe { low_level::register(SIGTSTP, stopped) }?;
+    // SAFETY: as above.
+    unsafe { low_level::register(SIGCONT, resume) }?;
     Ok(Restored(()))
 }
 
@@ -126,19 +135,45 @@ pub fn restore() {
     }
 }
 
-/// Makes it what it was when this process stopped: changed, and covered or not.
-fn resume([was_changed, was_covered]: [bool; 2]) {
-    let (Some((terminal, _)), Some(changed)) = (BEFORE.get(), CHANGED.get()) else {
+/// Stops this process as Ctrl-Z does one that has no handler: the kernel stops none whose
+/// group is orphaned, since nobody could continue it (`setpgid(2)`).
+fn stop() {
+    // SAFETY: an action of zeros is the default one, and a set of zeros is made empty; the
+    // calls are allowed in a handler (`signal-safety(7)`).
+    unsafe {
+        let default: libc::sigaction = std::mem::zeroed();
+        let mut own: libc::sigaction = std::mem::zeroed();
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, SIGTSTP);
+        libc::sigaction(SIGTSTP, &default, &mut own);
+        libc::raise(SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, &mut before);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        libc::sigaction(SIGTSTP, &own, std::ptr::null_mut());
+    }
+}
+
+/// Makes it what it was when this process stopped: changed, and covered or not. In the
+/// background it is the shell's.
+fn resume() {
+    let Some((terminal, _)) = BEFORE.get() else {
         return;
     };
     let terminal = terminal.as_raw_fd();
-    if was_changed {
-        IS_CHANGED.store(true, Ordering::Relaxed);
-        // In the background, this stops the process again.
-        // SAFETY: `changed` is what tcgetattr gave, changed.
-        unsafe { libc::tcsetattr(terminal, libc::TCSANOW, changed) };
+    // SAFETY: the file descriptor is never closed.
+    if unsafe { libc::tcgetpgrp(terminal) != libc::getpgrp() } {
+        return;
     }
-    if was_covered {
+    if WAS_CHANGED.swap(false, Ordering::Relaxed) {
+        IS_CHANGED.store(true, Ordering::Relaxed);
+        if let Some(changed) = CHANGED.get() {
+            // SAFETY: `changed` is what tcgetattr gave.
+            unsafe { libc::tcsetattr(terminal, libc::TCSANOW, changed) };
+        }
+    }
+    if WAS_COVERED.swap(false, Ordering::Relaxed) {
         // SAFETY: the bytes are a constant, and the file descriptor is never closed.
         unsafe { libc::write(terminal, COVER.as_ptr().cast(), COVER.len()) };
         IS_EMPTY.store(true, Ordering::Relaxed);

@@ -242,11 +242,17 @@ pub fn keep_all(folder: &Path, target: &Path) -> Result<(), CacheError> {
             let _ = fs::remove_file(&target);
             let original = fs::canonicalize(&path).at(&path)?;
             std::os::unix::fs::symlink(&original, &target).at(&target)?;
-        } else if is_file && name != LOCK {
+        } else if is_file && name != LOCK && !is_same(&path, &target) {
             fs::copy(&path, &target).at(&target)?;
         }
     }
     Ok(())
+}
+
+/// Whether both are one file, as where a run reads a file of the folder, or writes one there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// Copies the logs of a run that failed into the cache.
@@ -269,6 +275,20 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_lies_where_a_run_is_kept_is_not_emptied() {
+        let work = tempfile::tempdir().unwrap();
+        let [run, kept] = ["run", "kept"].map(|name| work.path().join(name));
+        fs::create_dir(&run).unwrap();
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("trace"), "recorded").unwrap();
+        std::os::unix::fs::symlink(kept.join("trace"), run.join("trace")).unwrap();
+        fs::write(run.join("console"), "said").unwrap();
+        keep_all(&run, &kept).unwrap();
+        let read = |name: &str| fs::read_to_string(kept.join(name)).unwrap();
+        assert_eq!((&*read("trace"), &*read("console")), ("recorded", "said"));
     }
 
     #[test]

@@ -73,6 +73,17 @@ struct User {
 impl User {
     /// Runs this in a terminal, with `stdout` there, too, unless it is given.
     fn runs(args: &[&str], stdout: Option<File>) -> Self {
+        Self::runs_by(Command::new(binary("gil")), args, stdout)
+    }
+
+    /// The same by a shell with job control, which does this.
+    fn runs_by_shell(script: &str, args: &[&str]) -> Self {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script]).arg(binary("gil"));
+        Self::runs_by(shell, args, None)
+    }
+
+    fn runs_by(mut command: Command, args: &[&str], stdout: Option<File>) -> Self {
         let window = Winsize {
             ws_row: ROWS,
             ws_col: COLUMNS,
@@ -85,7 +96,6 @@ impl User {
         let before = tcgetattr(&slave).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let end = || Stdio::from(slave.try_clone().unwrap());
-        let mut command = Command::new(binary("gil"));
         command
             .args(["run", "--live", "--json"])
             .arg(folder.path().join("report.json"))
@@ -128,6 +138,15 @@ impl User {
                 return picture;
             }
             assert!(begun.elapsed() < Duration::from_secs(120), "{picture}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until this is on the terminal, behind the view.
+    fn reads(&self, text: &str) {
+        let begun = Instant::now();
+        while !String::from_utf8_lossy(&self.screen.lock().unwrap().after).contains(text) {
+            assert!(begun.elapsed() < Duration::from_secs(120), "no {text}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -261,27 +280,51 @@ fn is_stopped(pid: u32) -> bool {
     stat.rsplit_once(") ").unwrap().1.starts_with('T')
 }
 
+/// What a user does in a shell, who presses Ctrl-Z twice, and a key before each `fg`.
+const STOPS: &str = r#"set -m; "$0" "$@"; echo stop 1; read -r; fg; echo stop 2; read -r; fg"#;
+
 /// Ctrl-Z gives the shell its terminal; `fg` shows the run again.
 #[test]
 fn a_stopped_run_leaves_the_terminal_and_comes_back() {
-    let mut user = User::runs(&[&rounds(), "100000", "20"], None);
-    for _ in 0..2 {
+    let mut user = User::runs_by_shell(STOPS, &[&rounds(), "100000", "20"]);
+    for stop in ["stop 1", "stop 2"] {
         user.sees(|picture| picture.contains("running") && picture.contains("of 100000"));
         user.keyboard.write_all(b"\x1a").unwrap();
-        let begun = Instant::now();
-        while !(is_stopped(user.gil.id()) && user.is_restored()) {
-            assert!(begun.elapsed() < Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        std::thread::sleep(Duration::from_millis(300));
+        user.reads(stop);
         assert!(user.is_restored());
-        let gil = Pid::from_raw(user.gil.id().cast_signed());
-        kill(gil, Signal::SIGCONT).unwrap();
+        user.keyboard.write_all(b"\n").unwrap();
         // All of the picture is there again, and keys arrive one by one.
         user.sees(|picture| picture.contains("slowdown") && picture.contains("slowest calls"));
     }
     user.keyboard.write_all(b"q").unwrap();
     user.sees(str::is_empty);
+    user.keyboard.write_all(b"\x03").unwrap();
+    let ended = user.ends();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(ended.is_restored);
+}
+
+/// A stopped run that is ended, as `kill %1` does it, or continued in the background does not
+/// wait for the terminal.
+#[test]
+fn a_stopped_run_ends_in_the_background() {
+    let script = r#"set -m; "$0" "$@"; echo stop 1; kill %1; wait %1; echo "ended $?""#;
+    let mut user = User::runs_by_shell(script, &[&rounds(), "100000", "20"]);
+    user.sees(|picture| picture.contains("running") && picture.contains("of 100000"));
+    user.keyboard.write_all(b"\x1a").unwrap();
+    user.reads("ended 143");
+    assert!(user.ends().is_restored);
+}
+
+/// Where no shell could continue it, Ctrl-Z stops nothing.
+#[test]
+fn a_run_without_a_shell_does_not_stop() {
+    let mut user = User::runs(&[&rounds(), "100000", "20"], None);
+    user.sees(|picture| picture.contains("running") && picture.contains("of 100000"));
+    user.keyboard.write_all(b"\x1a").unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!is_stopped(user.gil.id()));
+    user.sees(|picture| picture.contains("slowdown") && picture.contains("slowest calls"));
     user.keyboard.write_all(b"\x03").unwrap();
     let ended = user.ends();
     assert_eq!(ended.status.code(), Some(130));
