@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_call_that_did_not_run_pays_for_no_load() {
-        let load = Owed::load("toy", &[], Duration::from_millis(3));
+        let load = Owed::load("first", &[], Duration::from_millis(3));
         let mut refused = Outcome::refused("no");
         assert!(!load.is_added(&mut refused));
         assert_eq!((refused.cpu_ns, refused.work), (0, None));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_load_and_what_else_the_call_did_are_other_work_than_each_alone() {
-        let load = Owed::load("toy", &[], Duration::from_millis(3));
+        let load = Owed::load("first", &[], Duration::from_millis(3));
         let added = |work| {
             let mut outcome = Outcome {
                 status: CallStatus::Ran,
