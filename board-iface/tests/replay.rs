@@ -10,6 +10,7 @@ use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{self, Call, CallStatus, Direction, RegionDesc, Reply, Report};
+use nix::fcntl::{Flock, FlockArg};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -432,4 +433,48 @@ fn a_session_without_a_call_uses_nothing_of_the_recording() {
     let mut client = Client::connect(&agent.address);
     client.send_open();
     assert!(client.departure().contains("holds 1 session and one more"));
+}
+
+/// Whoever does not ask for locks may write to it all the same.
+#[test]
+fn a_recording_that_changes_meanwhile_ends_the_run_and_answers_nothing_else() {
+    let whole = recording();
+    let at = whole.windows(3).position(|it| it == b"out").unwrap();
+    let mut other = whole.clone();
+    other[at] = b'x';
+    let longer = [&FILE.header()[..], &[0; 4096]].concat();
+    for changed in [&other[..], &whole[..at], &longer, b""] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&whole).unwrap();
+        let agent = replay(file.path()).unwrap();
+        std::fs::write(file.path(), changed).unwrap();
+        let mut client = Client::open(&agent.address);
+        client.start(FIRST, true, b"args", &REGIONS, &[b"input"]);
+        let reason = client.departure();
+        let said = format!("the recording {} changed while", file.path().display());
+        assert!(reason.starts_with(&said), "{reason}");
+    }
+}
+
+#[test]
+fn a_replayed_recording_is_locked_against_those_that_write_and_for_no_other_replay() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&recording()).unwrap();
+    let writes = || {
+        let file = file.reopen().unwrap();
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)
+    };
+    let writing = writes().unwrap();
+    let refused = replay(file.path()).err().unwrap();
+    let said = "another run writes the recording";
+    assert!(refused.contains(said), "{refused}");
+    drop(writing);
+    let agents = [replay(file.path()).unwrap(), replay(file.path()).unwrap()];
+    assert!(writes().is_err());
+    for agent in &agents {
+        let mut client = Client::open(&agent.address);
+        assert_eq!(first(&mut client, b"input").out, [b"out"]);
+    }
+    drop(agents);
+    writes().unwrap();
 }

@@ -31,7 +31,9 @@
 use serde::Deserialize;
 use std::io::{self, Read, Write};
 
+mod again;
 mod payload;
+pub use again::{Again, Sum};
 pub use payload::Payload;
 
 /// Bytes before the first record.
@@ -505,6 +507,11 @@ impl Stored {
     /// The head's bytes.
     pub fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// The record's checksum so far, for a payload that is read later.
+    pub fn sum(&self) -> Sum {
+        Sum::of(&self.prefix, &self.head)
     }
 
     /// What the record says; `None` if its kind is not known and it may be

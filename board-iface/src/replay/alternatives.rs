@@ -83,5 +83,8 @@ fn has_same_bytes(
 ) -> Result<bool, Departure> {
     let mut one = recording.payload(one.borrow())?;
     let mut other = recording.payload(other.borrow())?;
-    Ok(first_read(&mut one, &mut other, len)?.is_none())
+    let compared = first_read(&mut one, &mut other, len);
+    recording.check(one)?;
+    recording.check(other)?;
+    Ok(compared?.is_none())
 }

@@ -2,14 +2,17 @@
 //! file.
 
 use super::ReplayError;
+use super::read;
 use gil_files::container::{
-    self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored, Unknown,
+    self, Again, FileError, HEADER_LEN, Prefix, ReadError, Stored, Sum, Unknown,
 };
 use gil_files::recording::{self, Costs, Device, Ended, FILE, Record, SessionOpened};
 use gil_wire::api::Described;
 use gil_wire::choice::Together;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{Posted, Report};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -27,7 +30,23 @@ pub struct Recording {
     /// In the order in which they were opened.
     pub sessions: Vec<RecordedSession>,
     rest: Option<Rest>,
-    file: File,
+    file: Held,
+}
+
+/// The file, which no run replaces meanwhile where its file system has locks.
+#[derive(Debug)]
+enum Held {
+    Locked(Flock<File>),
+    Free(File),
+}
+
+impl Held {
+    fn file(&self) -> &File {
+        match self {
+            Self::Locked(file) => file,
+            Self::Free(file) => file,
+        }
+    }
 }
 
 /// What is behind the last whole record.
@@ -77,7 +96,18 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Place {
     prefix: Prefix,
+    sum: Sum,
     at: u64,
+}
+
+impl Place {
+    fn of(stored: &Stored, at: u64) -> Self {
+        Self {
+            prefix: *stored.prefix(),
+            sum: stored.sum(),
+            at,
+        }
+    }
 }
 
 impl RecordedSession {
@@ -107,10 +137,7 @@ impl Recorded {
 
     /// Its payload.
     pub fn payload(&self) -> Place {
-        Place {
-            prefix: *self.stored.prefix(),
-            at: self.at,
-        }
+        Place::of(&self.stored, self.at)
     }
 }
 
@@ -134,11 +161,12 @@ impl Recording {
             let path = path.into();
             return Err(ReplayError::NoFile { path });
         }
-        let total = meta.len();
+        let file = hold(file).ok_or_else(|| ReplayError::Written { path: path.into() })?;
+        let total = file.file().metadata().map_err(fail)?.len();
         if total == 0 {
             return Err(refuse(FileError::Empty));
         }
-        let mut reader = BufReader::with_capacity(CHUNK, &file);
+        let mut reader = BufReader::with_capacity(CHUNK, file.file());
         let mut header = [0; HEADER_LEN];
         // A file that is shorter than a header has another magic.
         let _ = reader.read_exact(&mut header);
@@ -162,16 +190,41 @@ impl Recording {
         self.rest.as_ref().map(Rest::to_string)
     }
 
-    /// A record's payload, from its first byte.
+    /// A record's payload, from its first byte. What was read of it is known to be what was
+    /// recorded once it is [checked](Self::check).
     ///
     /// # Errors
     /// [`FileError::Newer`], never for what [`Recording::open`] took in.
-    pub fn payload(&self, place: &Place) -> Result<Payload<At<'_>>, FileError> {
+    pub fn payload(&self, place: &Place) -> Result<Again<At<'_>>, FileError> {
         let from = At {
-            file: &self.file,
+            file: self.file.file(),
             at: place.at,
         };
-        Payload::of(&place.prefix, from)
+        Again::of(&place.prefix, place.sum.clone(), from)
+    }
+
+    /// Checks that a payload is still what it was when the recording was opened.
+    ///
+    /// # Errors
+    /// [`read::ReadError::Changed`]; the system's.
+    pub fn check(&self, payload: Again<At<'_>>) -> Result<(), read::ReadError> {
+        payload.check().map_err(|error| match error {
+            ReadError::Io(error) => error.into(),
+            ReadError::Cut | ReadError::File(_) => {
+                let path = self.path.clone();
+                read::ReadError::Changed { path }
+            }
+        })
+    }
+}
+
+/// Locks it against runs that write to it, on a file system that has locks; `None` if one
+/// does.
+fn hold(file: File) -> Option<Held> {
+    match Flock::lock(file, FlockArg::LockSharedNonblock) {
+        Ok(file) => Some(Held::Locked(file)),
+        Err((_, Errno::EWOULDBLOCK)) => None,
+        Err((file, _)) => Some(Held::Free(file)),
     }
 }
 
@@ -247,8 +300,8 @@ impl Sessions {
                 return Ok(());
             }
             Some(Record::Ended(ended)) => {
-                let prefix = *stored.prefix();
-                self.end(ended, Place { prefix, at });
+                let place = Place::of(&stored, at);
+                self.end(ended, place);
                 return Ok(());
             }
             Some(Record::Device(device)) => {

@@ -8,6 +8,7 @@ use super::read::{ReadError, outputs, report_of};
 use crate::board::{Call, Ended, Guest, Outcome, Output};
 use crate::region::{Budget, Region};
 use gil_files::container::FileError;
+use gil_files::recording::Called;
 use gil_transport::client::{BoardConfig, Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_wire::Op;
@@ -157,6 +158,24 @@ impl Live {
         step: &Step,
         budget: &Budget,
     ) -> Result<(), NotLive> {
+        let &Step::Call { place, .. } = step else {
+            return Ok(());
+        };
+        let recorded = &recording.sessions[number].calls[place];
+        let called = recorded.head()?;
+        let mut payload = recording.payload(&recorded.payload())?;
+        let repeated = self.repeat_from((&called, number), step, &mut payload, budget);
+        recording.check(payload)?;
+        repeated
+    }
+
+    fn repeat_from(
+        &mut self,
+        (called, number): (&Called<'_>, usize),
+        step: &Step,
+        payload: &mut impl Read,
+        budget: &Budget,
+    ) -> Result<(), NotLive> {
         let &Step::Call {
             place,
             seq,
@@ -167,9 +186,6 @@ impl Live {
         else {
             return Ok(());
         };
-        let recorded = &recording.sessions[number].calls[place];
-        let called = recorded.head()?;
-        let mut payload = recording.payload(&recorded.payload())?;
         let head = message::Call {
             seq,
             thread,
@@ -185,7 +201,7 @@ impl Live {
             return Ok(());
         };
         let outcome = self.answer(seq, budget)?;
-        let out = outputs(&done.out, &mut payload, budget)?;
+        let out = outputs(&done.out, payload, budget)?;
         let op = head.op;
         if let Some(what) = another(op, &outcome, done, &out) {
             let place = CallPlace {
@@ -199,7 +215,7 @@ impl Live {
         }
         self.keep(outcome.ended);
         for report in &done.reports {
-            let recorded = report_of(report, &mut payload, budget)?;
+            let recorded = report_of(report, payload, budget)?;
             self.compare(&recorded, budget)?;
         }
         Ok(())
@@ -216,7 +232,9 @@ impl Live {
             return Ok(());
         };
         let mut payload = recording.payload(&end.payload)?;
-        let recorded = report_of(&end.report, &mut payload, budget)?;
+        let recorded = report_of(&end.report, &mut payload, budget);
+        recording.check(payload)?;
+        let recorded = recorded?;
         self.compare(&recorded, budget)
     }
 

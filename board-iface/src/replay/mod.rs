@@ -13,7 +13,7 @@ use crate::region::{Budget, Region};
 use file::{RecordedSession, Recording};
 use gil_files::container::FileError;
 use gil_files::difference::Difference;
-use gil_files::recording::FILE;
+use gil_files::recording::{Called, FILE};
 use gil_transport::client::BoardConfig;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
@@ -42,6 +42,12 @@ pub enum ReplayError {
     /// Its answers cannot be read when they are needed.
     #[error("the recording {} is no regular file, and a replay reads parts of it again: save it in a file first", path.display())]
     NoFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another run writes it.
+    #[error("another run writes the recording {}: wait until it ends, or replay another file", path.display())]
+    Written {
         /// The file.
         path: PathBuf,
     },
@@ -478,13 +484,25 @@ impl ReplaySession<'_> {
         self.next += 1;
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
-        self.compare(call, &head.call, &mut payload)?;
+        let answered = self.answer_from(&head, call, &mut payload);
+        recording.check(payload)?;
+        answered
+    }
+
+    /// The answer to the call before `next`, if it is the recorded one.
+    fn answer_from(
+        &mut self,
+        head: &Called<'_>,
+        call: &Call<'_>,
+        payload: &mut impl Read,
+    ) -> Result<Outcome, Departure> {
+        self.compare(call, &head.call, payload)?;
         self.note(call.head);
         if let Some(event) = call.head.event {
             self.rooms.insert(event, rooms(&call.regions));
         }
         match &head.done {
-            Some(done) => self.done(call, done, &mut payload),
+            Some(done) => self.done(call, done, payload),
             None if head.call.answer => {
                 let place = self.place(call, self.next);
                 Err(Departure::Unanswered(place))
@@ -588,7 +606,9 @@ impl ReplaySession<'_> {
         if self.board.live.is_some() {
             self.steps.push(Step::Ended(event));
         }
-        self.reported(&end.report, &mut payload, budget).map(Some)
+        let reported = self.reported(&end.report, &mut payload, budget);
+        recording.check(payload)?;
+        reported.map(Some)
     }
 
     /// How an operation ended, and what it wrote.

@@ -5,6 +5,7 @@ use crate::region::{Budget, OverBudget, Region};
 use gil_transport::memory::OutOfMemory;
 use gil_wire::message::{Direction, PRINTED_MAX, RegionDesc, Report};
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 /// Why they cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,14 @@ pub enum ReadError {
     /// What they are read from.
     #[error("what follows a message cannot be read: {0}")]
     Io(#[from] io::Error),
+    /// The recording is another file's contents by now.
+    #[error(
+        "the recording {} changed while the run was answered from it: run again once nothing writes to it", path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// More text than anybody has room for.
     #[error("the recording is damaged: an operation printed {0} bytes, the bound is {PRINTED_MAX}")]
     Printed(u64),

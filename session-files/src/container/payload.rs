@@ -39,6 +39,14 @@ impl<R: Read> Payload<R> {
         Ok(Self { from, left })
     }
 
+    /// What is left of the stored bytes.
+    pub(super) fn into_stored(self) -> Take<R> {
+        match self.from {
+            From::Plain(stored) => stored,
+            From::Lz4(frame) => frame.into_inner(),
+        }
+    }
+
     /// Checks that nothing follows the last byte.
     fn check_end(&mut self) -> io::Result<()> {
         let is_end = match &mut self.from {

@@ -406,3 +406,31 @@ fn another_head_goes_before_the_same_payload() {
         assert!(matches!(other, Err(ReadError::File(error)) if error == wrong));
     }
 }
+
+#[test]
+fn a_payload_that_is_read_again_is_checked_again() {
+    let text = plain(5000);
+    for compression in [NONE, Compression::Lz4] {
+        let bytes = later(&text, compression);
+        let (stored, _) = one(&bytes).unwrap();
+        let begin = bytes.len() - usize::try_from(stored.prefix().stored_len).unwrap();
+        let again = |bytes: &[u8], wanted: usize| {
+            let mut again = Again::of(stored.prefix(), stored.sum(), &bytes[begin..]).unwrap();
+            let mut out = vec![0; wanted];
+            let read = again.read_exact(&mut out).map(|()| out);
+            (read, again.check())
+        };
+        for wanted in [0, 1, text.len()] {
+            let (read, checked) = again(&bytes, wanted);
+            assert_eq!(read.unwrap(), text[..wanted]);
+            checked.unwrap();
+            let mut other = bytes.clone();
+            *other.last_mut().unwrap() ^= 1;
+            let (_, checked) = again(&other, wanted);
+            let is_noticed = matches!(checked, Err(ReadError::File(FileError::Checksum { .. })));
+            assert!(is_noticed, "{checked:?}");
+            let (_, checked) = again(&bytes[..bytes.len() - 1], wanted);
+            assert!(matches!(checked, Err(ReadError::Cut)), "{checked:?}");
+        }
+    }
+}
