@@ -24,10 +24,7 @@ pub fn check<'a>(
     (option, path): (&'static str, &Path),
     others: impl IntoIterator<Item = (&'static str, &'a Path)>,
 ) -> Result<(), Same> {
-    let own = place(path);
-    let mut others = others.into_iter();
-    let same = others.find(|(_, other)| own.is_some() && place(other) == own);
-    same.map_or(Ok(()), |(other, _)| {
+    find(path, others).map_or(Ok(()), |(other, _)| {
         let path = path.into();
         Err(Same {
             option,
@@ -35,6 +32,16 @@ pub fn check<'a>(
             path,
         })
     })
+}
+
+/// The one of the others that this path leads to.
+pub fn find<'a>(
+    path: &Path,
+    others: impl IntoIterator<Item = (&'static str, &'a Path)>,
+) -> Option<(&'static str, &'a Path)> {
+    let own = place(path);
+    let mut others = others.into_iter();
+    others.find(|(_, other)| own.is_some() && place(other) == own)
 }
 
 /// Whether both are one file now.

@@ -229,6 +229,14 @@ pub enum TakeError {
         /// The file.
         path: PathBuf,
     },
+    /// Another run answers from it.
+    #[error("another run replays {option} {}, or gil trace reads it: wait until that ends, or name another file", path.display())]
+    Replayed {
+        /// What names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// A file that no other run takes as long as this value lives. One that was not there
@@ -256,25 +264,31 @@ fn modified(path: &Path) -> Option<SystemTime> {
 /// Locks a file against other runs, on a file system that has locks.
 ///
 /// # Errors
-/// [`TakeError::Taken`] if another run has it.
+/// [`TakeError::Taken`] or [`TakeError::Replayed`] if another run has it.
 pub fn lock(file: File, output: Output<'_>) -> Result<Option<Flock<File>>, TakeError> {
     let Output { option, path } = output;
+    let taken = |path: &Path| {
+        let path = path.into();
+        TakeError::Taken { option, path }
+    };
     let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Some(lock),
+        Ok(lock) => lock,
         Err((file, Errno::EWOULDBLOCK)) => {
-            drop(file);
-            None
+            // Replays share it.
+            return match Flock::lock(file, FlockArg::LockSharedNonblock) {
+                Ok(_) => {
+                    let path = path.into();
+                    Err(TakeError::Replayed { option, path })
+                }
+                Err(_) => Err(taken(path)),
+            };
         }
         Err(_) => return Ok(None),
     };
     // A run that wrote nothing removes its file as it ends.
-    let is_there = |lock: &Flock<File>| is_same(lock.metadata(), fs::metadata(path));
-    match lock.filter(is_there) {
-        Some(lock) => Ok(Some(lock)),
-        None => Err(TakeError::Taken {
-            option,
-            path: path.into(),
-        }),
+    match is_same(lock.metadata(), fs::metadata(path)) {
+        true => Ok(Some(lock)),
+        false => Err(taken(path)),
     }
 }
 
@@ -370,6 +384,18 @@ mod tests {
         let again = Output::of("--calls", &other).take().err().unwrap();
         assert!(again.to_string().contains("another run writes --calls"));
         drop(taken);
+        Output::of("--calls", &other).take().unwrap();
+        let replays = [(); 2].map(|()| {
+            let file = File::open(&path).unwrap();
+            Flock::lock(file, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno)
+        });
+        assert!(replays.iter().all(Result::is_ok));
+        let refused = Output::of("--calls", &other).take().err().unwrap();
+        assert!(
+            refused.to_string().contains("another run replays --calls"),
+            "{refused}"
+        );
+        drop(replays);
         Output::of("--calls", &other).take().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         for _ in 0..2 {

@@ -8,15 +8,21 @@
 use crate::apart::{self, Same, is_same};
 use crate::args::RunArgs;
 use crate::output::{NotReplaced, Output, OutputError, TakeError, Taken};
+use crate::signals::Signalled;
 use gil_board_client::boards::BoardsError;
+use gil_files::container::FileType;
 use gil_files::{calls, recording};
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
 use gil_trace::{TraceError, merge};
-use std::fs;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use std::time::{Duration, Instant};
+use tempfile::{NamedTempFile, TempPath};
 
 const JSON: &str = "--json";
 const RECORD: &str = "--record";
@@ -59,8 +65,6 @@ pub enum Recorded {
         written: TempPath,
         /// Where it belongs.
         place: PathBuf,
-        /// No other run adds to it meanwhile.
-        _taken: Taken,
     },
 }
 
@@ -118,6 +122,16 @@ fn check_apart(args: &RunArgs, is_checked: fn(&str) -> bool) -> Result<(), Recor
 
 /// The files that the run writes.
 fn written(args: &RunArgs) -> Result<Vec<(&'static str, PathBuf)>, BoardsError> {
+    let outputs = args.outputs.iter();
+    let outputs = outputs.filter_map(|out| Some(("--out", out.target().ok()?)));
+    Ok(own(args)?.into_iter().chain(outputs).collect())
+}
+
+/// Those of them that the guest does not write.
+///
+/// # Errors
+/// [`BoardsError`] of boards that do not go together.
+pub fn own(args: &RunArgs) -> Result<Vec<(&'static str, PathBuf)>, BoardsError> {
     let one = [
         (JSON, args.json.as_deref()),
         (RECORD, args.recorded()?),
@@ -125,48 +139,63 @@ fn written(args: &RunArgs) -> Result<Vec<(&'static str, PathBuf)>, BoardsError> 
         ("--screen", args.display.screen.as_deref()),
     ];
     let one = one.into_iter();
-    let one = one.filter_map(|(option, path)| Some((option, path?.to_owned())));
-    let outputs = args.outputs.iter();
-    let outputs = outputs.filter_map(|out| Some(("--out", out.target().ok()?)));
-    Ok(one.chain(outputs).collect())
+    Ok(one
+        .filter_map(|(option, path)| Some((option, path?.to_owned())))
+        .collect())
 }
 
-/// Makes the file that the simulator writes, by a link.
+/// Makes the recording that the simulator writes, by a link.
 ///
 /// # Errors
 /// [`RecordedError`] if it cannot be made.
-pub fn begin(args: &RunArgs, link: &Path) -> Result<Recorded, RecordedError> {
+pub fn begin(
+    args: &RunArgs,
+    link: &Path,
+    signalled: &Signalled,
+) -> Result<Recorded, RecordedError> {
     let path = args.recorded()?;
     let Some(place) = replayed(args, path)? else {
-        let _taken = take(RECORD, path, link)?;
+        let _taken = take((RECORD, path, recording::FILE), link)?;
         return Ok(Recorded::Elsewhere { _taken });
     };
-    let _taken = Output::of(RECORD, &place).take()?;
-    let folder = place.parent().unwrap_or(Path::new("/"));
-    let written = tempfile::NamedTempFile::new_in(folder).at(folder)?;
-    let written = written.into_temp_path();
+    let folder = folder_of(&place);
+    let written = beside(&place, signalled).at(folder)?.into_temp_path();
     symlink(&written, link).at(link)?;
-    Ok(Recorded::Beside {
-        written,
-        place,
-        _taken,
-    })
+    Ok(Recorded::Beside { written, place })
 }
 
-/// The file that an option has the simulator write, by a link in the run's folder.
+fn folder_of(place: &Path) -> &Path {
+    place.parent().unwrap_or(Path::new("/"))
+}
+
+/// A file beside another one, which goes with this process if it does not take its place.
+fn beside(place: &Path, signalled: &Signalled) -> io::Result<NamedTempFile> {
+    let file = NamedTempFile::new_in(folder_of(place))?;
+    signalled.remove_file_at_exit(file.path().into());
+    Ok(file)
+}
+
+/// Makes the log of calls that the simulator writes, by a link.
 ///
 /// # Errors
 /// [`RecordedError`].
-pub fn take(
-    option: &'static str,
-    path: Option<&Path>,
+pub fn begin_calls(args: &RunArgs, link: &Path) -> Result<Taken, RecordedError> {
+    take((CALLS, args.calls.as_deref(), calls::FILE), link)
+}
+
+/// The file that an option has the simulator write, by a link in the run's folder.
+fn take(
+    (option, path, kind): (&'static str, Option<&Path>, FileType),
     link: &Path,
 ) -> Result<Taken, RecordedError> {
     let Some(path) = path else {
         return Ok(Taken::default());
     };
     let target = std::path::absolute(path).at(path)?;
-    let taken = Output::of(option, &target).take()?;
+    let output = Output::of(option, &target);
+    let taken = output.take()?;
+    // Since the first look, something else may have been put there.
+    output.check_begins(&kind.magic, kind.name)?;
     symlink(&target, link).at(&target)?;
     Ok(taken)
 }
@@ -182,19 +211,14 @@ fn replayed(args: &RunArgs, path: Option<&Path>) -> Result<Option<PathBuf>, Reco
 
 impl Recorded {
     /// Puts it in its place, if the run ended by itself.
-    pub fn deliver(self, exit: &mut Exit) {
-        let Self::Beside {
-            written,
-            place,
-            _taken,
-        } = self
-        else {
+    pub fn deliver(self, exit: &mut Exit, signalled: &Signalled) {
+        let Self::Beside { written, place } = self else {
             return;
         };
         if exit.origin != Origin::Program {
             return;
         }
-        if let Err(error) = add(&written, &place) {
+        if let Err(error) = add(&written, &place, signalled) {
             eprintln!("gil: {error}");
             *exit = Exit::bridge(error.to_string());
         }
@@ -207,16 +231,35 @@ enum NotAdded {
     /// One of the files.
     #[error("the run cannot be added to its recording, which is as it was: {0}")]
     Trace(#[from] TraceError),
+    /// Another run is at it.
+    #[error("another run {} {}, to which this one is not added: run again once that has ended", what, place.display())]
+    Busy { what: &'static str, place: PathBuf },
     /// The file that takes its place.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
-/// Adds a run to the recording that it answered from, at once or not at all.
-fn add(run: &Path, place: &Path) -> Result<(), NotAdded> {
+/// How long another run may take to add itself to the same recording.
+const ADDS_WITHIN: Duration = Duration::from_secs(60);
+
+/// Adds a run to the recording that it answered from, at once or not at all. What other runs
+/// added since then is kept; they answer from the file that they opened, whatever takes its
+/// place.
+fn add(run: &Path, place: &Path, signalled: &Signalled) -> Result<(), NotAdded> {
     let failed = |source| Output::of(RECORD, place).failed(source);
-    let folder = place.parent().unwrap_or(Path::new("/"));
-    let both = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let busy = |what| NotAdded::Busy {
+        what,
+        place: place.into(),
+    };
+    // Adds one run at a time.
+    let folder = File::open(folder_of(place)).map_err(failed)?;
+    let _adding = locked(folder, FlockArg::LockExclusiveNonblock, ADDS_WITHIN);
+    let _adding = _adding.map_err(|NotFree| busy("adds itself to"))?;
+    // Nobody writes to it.
+    let replayed = File::open(place).map_err(failed)?;
+    let _replayed = locked(replayed, FlockArg::LockSharedNonblock, Duration::ZERO);
+    let _replayed = _replayed.map_err(|NotFree| busy("writes"))?;
+    let both = beside(place, signalled).map_err(failed)?;
     if merge::add_run(run, place, both.path())? {
         let mode = fs::metadata(place).map_err(failed)?.permissions();
         both.as_file().set_permissions(mode).map_err(failed)?;
@@ -224,4 +267,21 @@ fn add(run: &Path, place: &Path) -> Result<(), NotAdded> {
         both.persist(place).map_err(|error| failed(error.error))?;
     }
     Ok(())
+}
+
+/// Another run has it.
+struct NotFree;
+
+/// Locks it, on a file system that has locks.
+fn locked(mut file: File, how: FlockArg, within: Duration) -> Result<Option<Flock<File>>, NotFree> {
+    let began = Instant::now();
+    loop {
+        file = match Flock::lock(file, how) {
+            Ok(lock) => return Ok(Some(lock)),
+            Err((_, Errno::EWOULDBLOCK)) if began.elapsed() >= within => return Err(NotFree),
+            Err((file, Errno::EWOULDBLOCK | Errno::EINTR)) => file,
+            Err(_) => return Ok(None),
+        };
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

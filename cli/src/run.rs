@@ -154,14 +154,14 @@ fn prepare_and_simulate(
         progress.note(lack);
     }
     shared.serve(at, progress)?;
-    let recorded = recorded::begin(args, &at.join(file::TRACE))?;
-    let taken = recorded::take("--calls", args.calls.as_deref(), &at.join(file::CALLS))?;
+    let recorded = recorded::begin(args, &at.join(file::TRACE), signalled)?;
+    let taken = recorded::begin_calls(args, &at.join(file::CALLS))?;
     if args.keeps_build_times() {
         build_times::link(&at.join(file::WORK_TIMES), progress);
     }
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
-    shared.deliver(&mut ended.exit);
-    recorded.deliver(&mut ended.exit);
+    shared.deliver(&recorded::own(args)?, &mut ended.exit);
+    recorded.deliver(&mut ended.exit, signalled);
     let is_its = args.call_sites && taken.is_written();
     if let Some(calls) = args.calls.as_deref().filter(|_| is_its) {
         // Without them the report has fewer names.

@@ -3,6 +3,7 @@
 
 mod places;
 
+use crate::apart;
 use crate::args::{Out, RunArgs, Share};
 use crate::signals::Signalled;
 use gil_board::confine::folder::flatten;
@@ -70,6 +71,16 @@ pub enum ShareError {
         path: PathBuf,
         /// The system's error.
         source: io::Error,
+    },
+    /// The program left files by the names of those that the run writes.
+    #[error("--out {} has files by the name of {option} {}, which the run writes and keeps, so that the program's is not taken: name another file with {option}", out.display(), path.display())]
+    Own {
+        /// Where the output goes.
+        out: PathBuf,
+        /// The option that names the first of them.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
     },
     /// The process that serves them does not start.
     #[error("the process that serves shared folders cannot be started: {0}")]
@@ -171,17 +182,26 @@ impl Arriving {
         }
     }
 
-    /// Puts what the guest copied where it belongs, if it did.
-    fn deliver(&self) -> Result<(), ShareError> {
+    /// Puts what the guest copied where it belongs, if it did, but in place of none of the
+    /// run's `own` files.
+    fn deliver(&self, own: &[(&'static str, PathBuf)]) -> Result<(), ShareError> {
         let whole = self.from.at(WHOLE);
         let Ok(meta) = fs::symlink_metadata(&whole) else {
             return Ok(());
         };
         let name = self.target.file_name().unwrap_or_default();
-        let moved = put(&whole, &meta, &self.above.at(name));
+        let mut moving = Moving { own, kept: None };
+        let moved = moving.put(&whole, &meta, &self.above.at(name));
         moved.map_err(|source| ShareError::Out {
             path: self.target.clone(),
             source,
+        })?;
+        moving.kept.map_or(Ok(()), |(option, path)| {
+            Err(ShareError::Own {
+                out: self.target.clone(),
+                option,
+                path: path.into(),
+            })
         })
     }
 }
@@ -228,23 +248,38 @@ impl Drop for Arriving {
     }
 }
 
-/// Moves a file or link over another one, and what is in a folder into one that is
-/// there. No link is followed: an earlier run's guest may have made it.
-fn put(from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
-    let there = fs::symlink_metadata(to);
-    let is_folder = there.as_ref().is_ok_and(Metadata::is_dir);
-    match (meta.is_dir(), is_folder) {
-        (true, true) => fs::read_dir(from)?.try_for_each(|entry| {
-            let entry = entry?;
-            put(
-                &entry.path(),
-                &entry.metadata()?,
-                &to.join(entry.file_name()),
-            )
-        }),
-        (true, false) if there.is_ok() => Err(io::ErrorKind::NotADirectory.into()),
-        (true, false) => move_folder(from, meta, to),
-        (false, _) => fs::rename(from, to),
+/// An output on its way into a folder where the run has files of its own.
+struct Moving<'o> {
+    own: &'o [(&'static str, PathBuf)],
+    /// The first of them whose name the guest used, too.
+    kept: Option<(&'static str, &'o Path)>,
+}
+
+impl Moving<'_> {
+    /// Moves a file or link over another one, and what is in a folder into one that is
+    /// there. No link is followed: an earlier run's guest may have made it.
+    fn put(&mut self, from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
+        let there = fs::symlink_metadata(to);
+        let is_folder = there.as_ref().is_ok_and(Metadata::is_dir);
+        match (meta.is_dir(), is_folder) {
+            (true, true) => fs::read_dir(from)?.try_for_each(|entry| {
+                let entry = entry?;
+                let (path, to) = (entry.path(), to.join(entry.file_name()));
+                self.put(&path, &entry.metadata()?, &to)
+            }),
+            (true, false) if there.is_ok() => Err(io::ErrorKind::NotADirectory.into()),
+            (true, false) => move_folder(from, meta, to),
+            (false, _) => self.put_file(from, to),
+        }
+    }
+
+    fn put_file(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let own = self.own.iter();
+        match apart::find(to, own.map(|(option, path)| (*option, &**path))) {
+            Some(kept) => self.kept = self.kept.or(Some(kept)),
+            None => fs::rename(from, to)?,
+        }
+        Ok(())
     }
 }
 
@@ -320,9 +355,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts outputs where they belong, when the simulator has ended. What cannot be
-    /// is the run's end, if the program's was a success.
-    pub fn deliver(mut self, exit: &mut Exit) {
+    /// Puts outputs where they belong, when the simulator has ended, in place of none of the
+    /// run's `own` files. What cannot be is the run's end, if the program's was a success.
+    pub fn deliver(mut self, own: &[(&'static str, PathBuf)], exit: &mut Exit) {
         if let Some(status) = self.server.as_mut().and_then(Owned::ended)
             && !status.success()
         {
@@ -330,7 +365,8 @@ impl Shared {
         }
         // Nothing changes any more.
         drop(self.server.take());
-        for error in self.arriving.iter().filter_map(|one| one.deliver().err()) {
+        let arriving = self.arriving.iter();
+        for error in arriving.filter_map(|one| one.deliver(own).err()) {
             fail(error, exit);
         }
     }
@@ -435,7 +471,7 @@ mod tests {
         symlink(at("outside"), &own).unwrap();
         fs::rename(at("there"), at("moved")).unwrap();
         symlink(at("outside"), at("there")).unwrap();
-        arriving.deliver().unwrap();
+        arriving.deliver(&[]).unwrap();
         assert_eq!(fs::read(at("moved/result")).unwrap(), b"result");
         assert_eq!(fs::read(at("outside").join(WHOLE)).unwrap(), b"mine");
         assert_eq!(fs::read_dir(at("outside")).unwrap().count(), 1);
@@ -460,6 +496,31 @@ mod tests {
     }
 
     #[test]
+    fn no_output_takes_the_place_of_a_file_that_the_run_writes() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        fs::create_dir_all(at("there/result")).unwrap();
+        let text = format!("/root/result:{}", at("there").display());
+        let arriving = Arriving::new(&text.parse().unwrap()).unwrap();
+        let whole = arriving.folder.path().join(WHOLE);
+        fs::create_dir(&whole).unwrap();
+        for name in ["a", "json", "other", "trace"] {
+            fs::write(whole.join(name), "guest").unwrap();
+            fs::write(at("there/result").join(name), "old").unwrap();
+        }
+        fs::remove_file(at("there/result/json")).unwrap();
+        let own = [("--record", "trace"), ("--json", "json")];
+        let own = own.map(|(option, name)| (option, at("there/result").join(name)));
+        let error = arriving.deliver(&own).unwrap_err().to_string();
+        let said = |option: &str| error.contains(&format!("by the name of {option} "));
+        assert!(said("--record") || said("--json"), "{error}");
+        let there = |name: &str| fs::read_to_string(at("there/result").join(name)).ok();
+        let there = ["a", "json", "other", "trace"].map(there);
+        let there = there.each_ref().map(Option::as_deref);
+        assert_eq!(there, [Some("guest"), None, Some("guest"), Some("old")]);
+    }
+
+    #[test]
     fn a_folders_contents_join_what_is_there_and_no_link_is_followed() {
         let work = tempfile::tempdir().unwrap();
         let at = |name: &str| work.path().join(name);
@@ -469,7 +530,11 @@ mod tests {
         fs::write(at("new/both/a"), "new").unwrap();
         fs::write(at("old/both/a"), "old").unwrap();
         fs::write(at("old/both/b"), "old").unwrap();
-        let join = || put(&at("new"), &fs::metadata(at("new")).unwrap(), &at("old"));
+        let join = || {
+            let (own, kept) = (&[][..], None);
+            let meta = fs::metadata(at("new")).unwrap();
+            Moving { own, kept }.put(&at("new"), &meta, &at("old"))
+        };
         join().unwrap();
         assert_eq!(fs::read(at("old/both/a")).unwrap(), b"new");
         assert_eq!(fs::read(at("old/both/b")).unwrap(), b"old");

@@ -8,6 +8,7 @@ use gil_run_support::{folder, process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 struct State {
     watcher: Option<SyncSender<Message>>,
     folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     asks_children: bool,
     ends: bool,
 }
@@ -70,6 +72,11 @@ impl Signalled {
     /// One more folder to remove if there is no time for an orderly end.
     pub fn remove_at_exit(&self, folder: PathBuf) {
         self.state().folders.push(folder);
+    }
+
+    /// One more file to remove then.
+    pub fn remove_file_at_exit(&self, file: PathBuf) {
+        self.state().files.push(file);
     }
 
     /// From now on, a signal is passed to this process's children, which are `gil`s
@@ -137,6 +144,10 @@ impl Signalled {
         let folders = std::mem::take(&mut self.state().folders);
         for folder in folders {
             folder::remove(&folder);
+        }
+        let files = std::mem::take(&mut self.state().files);
+        for file in files {
+            let _ = fs::remove_file(file);
         }
         std::process::exit(128 + signal);
     }

@@ -2,7 +2,7 @@
 //! a thread of its own encodes and writes them, so that a doorbell waits for no disk. What
 //! is in memory is bounded; a run that dies loses the rows of its last [`PATIENCE`] at most.
 
-use crate::replaced;
+use crate::replaced::{self, NotBegun};
 use foldhash::HashMap;
 use gil_files::calls::{
     Begun, Encoder, FILE, Finished, LABELS_MAX, Labels, Mapped, ROWS_MAX, Record, Row, plain,
@@ -77,6 +77,9 @@ pub enum CallLogError {
         /// The operating system's error.
         error: io::Error,
     },
+    /// Something else is there by now.
+    #[error("the calls are not logged: something that is no log of calls was put into {} since the run began, and stays; name another file with --calls", .0.display())]
+    Other(PathBuf),
     /// The disk is slow.
     #[error(
         "the log of calls is short, and has the calls before: its disk takes fewer calls than the program makes; name a file on another with --calls, or leave it out"
@@ -294,13 +297,16 @@ impl Writer {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), CallLogError> {
         let begun = match self.first.take() {
-            Some(first) => replaced::begin(&mut self.file, &first),
+            Some(first) => replaced::begin(&mut self.file, &FILE, &first),
             None => Ok(()),
         };
-        let written = begun.and_then(|()| self.file.write_all(bytes));
+        let written = begun.and_then(|()| Ok(self.file.write_all(bytes)?));
         written.map_err(|error| {
             let path = self.path.clone();
-            CallLogError::File { path, error }
+            match error {
+                NotBegun::Io(error) => CallLogError::File { path, error },
+                NotBegun::Other => CallLogError::Other(path),
+            }
         })
     }
 }
@@ -356,8 +362,8 @@ mod tests {
     fn an_earlier_file_stays_until_there_is_a_row() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls");
-        let earlier = [b'x'; 10_000];
-        std::fs::write(&path, earlier).unwrap();
+        let earlier = [&FILE.header()[..], &[b'x'; 10_000]].concat();
+        std::fs::write(&path, &earlier).unwrap();
         drop(CallLog::create(&path, "test").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), earlier);
         let mut log = CallLog::create(&path, "test").unwrap();

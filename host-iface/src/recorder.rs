@@ -2,11 +2,11 @@
 //! written with one system call before it is answered, so that after a crash the file is
 //! complete up to the last doorbell.
 
-use crate::replaced;
+use crate::replaced::{self, NotBegun};
 use gil_files::container::{self, Compression, FileError};
 use gil_files::recording::{FILE, Record};
 use std::fs::File;
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes of records that are collected at most; larger records are written at once.
@@ -36,6 +36,9 @@ pub enum RecorderError {
         /// The operating system's error.
         error: io::Error,
     },
+    /// Something else is there by now.
+    #[error("the run is not recorded: something that is no recording was put into {} since the run began, and stays; name another file with --record", .0.display())]
+    Other(PathBuf),
     /// A record that a reader would refuse.
     #[error("a call cannot be recorded, so the recording is short: {0}")]
     Record(#[from] FileError),
@@ -70,14 +73,17 @@ impl Recorder {
     /// Begins the file, which is a recording from then on, unless it is begun.
     ///
     /// # Errors
-    /// [`RecorderError::File`].
+    /// [`RecorderError::File`], [`RecorderError::Other`].
     pub fn begin(&mut self) -> Result<(), RecorderError> {
         if self.written == 0 {
             let header = FILE.header();
-            let begun = replaced::begin(&mut self.file, &header);
-            begun.map_err(|error| RecorderError::File {
-                path: self.path.clone(),
-                error,
+            let begun = replaced::begin(&mut self.file, &FILE, &header);
+            begun.map_err(|error| {
+                let path = self.path.clone();
+                match error {
+                    NotBegun::Io(error) => RecorderError::File { path, error },
+                    NotBegun::Other => RecorderError::Other(path),
+                }
             })?;
             self.written = header.len() as u64;
         }
@@ -133,6 +139,7 @@ impl Recorder {
         if let Err(error) = written {
             // The disk is full: at least the file stays whole.
             let _ = self.file.set_len(self.written);
+            let _ = self.file.seek(SeekFrom::Start(self.written));
             let path = self.path.clone();
             return Err(RecorderError::File { path, error });
         }
@@ -185,8 +192,8 @@ mod tests {
     fn an_earlier_file_stays_until_something_is_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
-        let earlier = [b'x'; 100];
-        std::fs::write(&path, earlier).unwrap();
+        let earlier = [&FILE.header()[..], &[b'x'; 100]].concat();
+        std::fs::write(&path, &earlier).unwrap();
         let mut recorder = Recorder::create(&path, Compression::None).unwrap();
         recorder.flush().unwrap();
         drop(recorder);
@@ -200,5 +207,19 @@ mod tests {
         written.read_exact(&mut header).unwrap();
         FILE.check_header(&header).unwrap();
         assert_eq!(container::read_all(&mut written).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_was_put_into_the_file_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        let mut recorder = Recorder::create(&path, Compression::None).unwrap();
+        std::fs::write(&path, "notes").unwrap();
+        let closed = SessionClosed { session: 1 };
+        recorder.write(&Record::SessionClosed(closed), &[]).unwrap();
+        let error = recorder.flush().unwrap_err().to_string();
+        assert!(error.contains("no recording was put into"), "{error}");
+        drop(recorder);
+        assert_eq!(std::fs::read(&path).unwrap(), b"notes");
     }
 }

@@ -33,6 +33,7 @@ use std::io::{self, Read, Write};
 
 mod again;
 mod payload;
+use again::Summed;
 pub use again::{Again, Sum};
 pub use payload::Payload;
 
@@ -457,10 +458,11 @@ pub fn pieces<'p, 'a>(
 }
 
 /// What is written before a stored payload to give it another head: prefix and head. The
-/// payload, as it is stored, is read for the checksum.
+/// payload, as it is stored, is read for the checksum, and checked against the earlier one.
 ///
 /// # Errors
-/// [`ReadError`]: the reader's, or as [`pieces`].
+/// [`ReadError`]: the reader's, or as [`pieces`]; [`FileError::Checksum`] if the payload is not
+/// the record's.
 pub fn with_head<'a>(
     stored: &Stored,
     record: &impl Record<'a>,
@@ -478,7 +480,9 @@ pub fn with_head<'a>(
     prefix.check_lengths()?;
     let mut crc = prefix.checksum();
     crc.update(&head);
-    copy(payload, prefix.stored_len, &mut io::sink(), &mut crc)?;
+    let mut payload = Summed::new(payload, stored.sum());
+    copy(&mut payload, prefix.stored_len, &mut io::sink(), &mut crc)?;
+    payload.check()?;
     prefix.crc32 = crc.finalize();
     Ok([&prefix.encode()[..], &head].concat())
 }

@@ -18,6 +18,7 @@ mod cursor;
 pub mod diff;
 mod events;
 mod hex;
+mod lock;
 pub mod merge;
 mod same;
 pub mod show;

@@ -4,12 +4,14 @@
 //! sessions of the second recording come behind those of the first, as they would had one
 //! board served both runs, and get the next numbers. Payloads are copied as they are.
 
+use crate::lock::{self, InUse};
 use crate::text::api_name;
 use crate::trace::Entry;
 use crate::{Trace, TraceError, same};
 use gil_files::container::HEADER_LEN;
 use gil_files::recording::{FILE, Record};
 use gil_wire::description::Hash;
+use nix::fcntl::Flock;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -28,7 +30,7 @@ pub struct Merged {
 /// written.
 ///
 /// # Errors
-/// As [`merge`]; also if the file is one of those that are read.
+/// As [`merge`]; also if the file is one of those that are read, or a run has it.
 pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError> {
     let there = std::fs::metadata(out).ok();
     if let Some(there) = &there
@@ -36,6 +38,10 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     {
         return Err(TraceError::Same { path: out.into() });
     }
+    let _taken = match &there {
+        Some(there) if there.is_file() => take(out)?,
+        _ => None,
+    };
     let mut file = Replaced {
         path: out,
         file: None,
@@ -46,6 +52,15 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
         let _ = std::fs::remove_file(out);
     }
     merged
+}
+
+/// Takes a file that is there.
+fn take(out: &Path) -> Result<Option<Flock<File>>, TraceError> {
+    // What cannot be written is found out with the first byte.
+    let Ok(file) = File::options().write(true).open(out) else {
+        return Ok(None);
+    };
+    lock::take(file).map_err(|InUse| TraceError::Taken { path: out.into() })
 }
 
 /// A file that is made with the first byte.
@@ -97,6 +112,7 @@ impl Descriptions {
     /// Reads a recording to its end.
     fn check(&mut self, trace: &mut Trace) -> Result<(), TraceError> {
         trace.check_regular()?;
+        trace.check_unwritten()?;
         trace.each(|trace, entry, record| match record {
             Record::SessionOpened(opened) => {
                 self.sessions += 1;
@@ -148,6 +164,7 @@ impl Descriptions {
 pub fn add_run(run: &Path, replayed: &Path, out: &Path) -> Result<bool, TraceError> {
     // Records are read once more below, by what was learnt of sessions here.
     let (mut run, mut replayed) = (Trace::open(run)?, Trace::open(replayed)?);
+    replayed.check_unwritten()?;
     let (new, old) = (same::sums(&mut run)?, same::sums(&mut replayed)?);
     let is_in = |all: &BTreeMap<u64, u64>, sum: &u64| all.values().any(|it| it == sum);
     if new.values().all(|sum| is_in(&old, sum)) {

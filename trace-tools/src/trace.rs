@@ -1,5 +1,6 @@
 //! A recording, read from its beginning to its end.
 
+use crate::lock::{self, Held};
 use gil_files::container::{self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored};
 use gil_files::recording::{self, FILE, Record, SessionOpened};
 use std::collections::HashMap;
@@ -79,6 +80,24 @@ pub enum TraceError {
         /// Another one.
         there: String,
     },
+    /// It is not as it was when it was first read.
+    #[error("{} changed while it was read: run again once nothing writes to it", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A run writes it.
+    #[error("a run writes {}, and this reads parts of it again: wait until the run ends", path.display())]
+    Written {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another command has it.
+    #[error("another run writes or replays {}: wait until it ends, or name another file for --out", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file would be replaced while it is read.
     #[error("{} is read and written: name another file for --out", path.display())]
     Same {
@@ -132,7 +151,7 @@ fn in_bytes(bytes: Option<u64>) -> String {
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
-    reader: BufReader<File>,
+    reader: BufReader<Held>,
     /// Its length, if it is a regular file.
     total: Option<u64>,
     at: u64,
@@ -174,6 +193,7 @@ impl Trace {
         let file = File::open(path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
         let total = meta.is_file().then_some(meta.len());
+        let file = lock::hold(file, total.is_some());
         let mut reader = BufReader::with_capacity(CHUNK, file);
         let begin = begin(&mut reader).map_err(failed)?;
         check_header(path, &begin)?;
@@ -193,9 +213,23 @@ impl Trace {
         &self.path
     }
 
+    /// Checks that no run writes it, on a file system with locks. None will as long as this
+    /// value lives.
+    ///
+    /// # Errors
+    /// [`TraceError::Written`] if one does.
+    pub fn check_unwritten(&self) -> Result<(), TraceError> {
+        match self.reader.get_ref() {
+            Held::Written(_) => Err(TraceError::Written {
+                path: self.path.clone(),
+            }),
+            Held::Locked(_) | Held::Free(_) => Ok(()),
+        }
+    }
+
     /// Whether it is this file.
     pub fn is_file(&self, other: &Metadata) -> bool {
-        let own = self.reader.get_ref().metadata();
+        let own = self.reader.get_ref().file().metadata();
         own.is_ok_and(|own| (own.dev(), own.ino()) == (other.dev(), other.ino()))
     }
 
@@ -299,7 +333,7 @@ impl Trace {
     pub fn payload(&self, place: Place) -> Result<Payload<At<'_>>, TraceError> {
         self.check_regular()?;
         let from = At {
-            file: self.reader.get_ref(),
+            file: self.reader.get_ref().file(),
             at: place.at,
         };
         Payload::of(&place.prefix, from).map_err(|error| self.refused(error))
@@ -312,7 +346,7 @@ impl Trace {
     pub fn stored(&self, entry: &Entry) -> Result<Take<At<'_>>, TraceError> {
         self.check_regular()?;
         let Place { prefix, at } = entry.place();
-        let file = self.reader.get_ref();
+        let file = self.reader.get_ref().file();
         Ok(At { file, at }.take(prefix.stored_len))
     }
 
@@ -323,7 +357,7 @@ impl Trace {
     pub fn with_head(&self, entry: &Entry, record: &Record<'_>) -> Result<Vec<u8>, TraceError> {
         let mut payload = self.stored(entry)?;
         let front = container::with_head(&entry.stored, record, &mut payload);
-        front.map_err(|error| self.failed(io::Error::other(error)))
+        front.map_err(|error| self.changed(error))
     }
 
     /// Reads records once more, from that one on, which is at this offset.
@@ -333,7 +367,7 @@ impl Trace {
     pub fn records_from(&self, record: u64, at: u64) -> Result<Records<'_>, TraceError> {
         self.check_regular()?;
         let from = At {
-            file: self.reader.get_ref(),
+            file: self.reader.get_ref().file(),
             at,
         };
         Ok(Records {
@@ -370,6 +404,16 @@ impl Trace {
     pub fn failed(&self, source: io::Error) -> TraceError {
         let path = self.path.clone();
         TraceError::Io { path, source }
+    }
+
+    /// Why a record cannot be read that was whole before.
+    fn changed(&self, error: ReadError) -> TraceError {
+        match error {
+            ReadError::Io(source) => self.failed(source),
+            ReadError::Cut | ReadError::File(_) => TraceError::Changed {
+                path: self.path.clone(),
+            },
+        }
     }
 
     fn refused(&self, error: FileError) -> TraceError {
@@ -420,8 +464,7 @@ impl Records<'_> {
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {
         loop {
             let stored = container::read(&mut self.reader, &mut io::sink());
-            let changed = |error| self.trace.failed(io::Error::other(error));
-            let Some(stored) = stored.map_err(changed)? else {
+            let Some(stored) = stored.map_err(|error| self.trace.changed(error))? else {
                 return Ok(None);
             };
             let at = self.at;

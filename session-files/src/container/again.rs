@@ -19,14 +19,6 @@ impl Sum {
         let found = prefix.crc32;
         Self { found, crc }
     }
-
-    fn check(self) -> Result<(), FileError> {
-        let (found, computed) = (self.found, self.crc.finalize());
-        match found == computed {
-            true => Ok(()),
-            false => Err(FileError::Checksum { found, computed }),
-        }
-    }
 }
 
 /// A payload that is read once more. What was read is the record's if
@@ -40,7 +32,7 @@ impl<R: Read> Again<R> {
     /// # Errors
     /// [`FileError::Newer`].
     pub fn of(prefix: &Prefix, sum: Sum, stored: R) -> Result<Self, FileError> {
-        Payload::of(prefix, Summed { stored, sum }).map(Self)
+        Payload::of(prefix, Summed::new(stored, sum)).map(Self)
     }
 
     /// Reads what is left, and checks the record's checksum.
@@ -54,7 +46,7 @@ impl<R: Read> Again<R> {
         if left.limit() > 0 {
             return Err(ReadError::Cut);
         }
-        Ok(left.into_inner().sum.check()?)
+        Ok(left.into_inner().check()?)
     }
 }
 
@@ -64,10 +56,26 @@ impl<R: Read> Read for Again<R> {
     }
 }
 
+/// A stored payload that is summed as it is read.
 #[derive(Debug)]
-struct Summed<R> {
+pub(super) struct Summed<R> {
     stored: R,
     sum: Sum,
+}
+
+impl<R> Summed<R> {
+    pub(super) fn new(stored: R, sum: Sum) -> Self {
+        Self { stored, sum }
+    }
+
+    /// Whether what was read is all of the record's payload.
+    pub(super) fn check(self) -> Result<(), FileError> {
+        let (found, computed) = (self.sum.found, self.sum.crc.finalize());
+        match found == computed {
+            true => Ok(()),
+            false => Err(FileError::Checksum { found, computed }),
+        }
+    }
 }
 
 impl<R: Read> Read for Summed<R> {

@@ -398,6 +398,11 @@ fn another_head_goes_before_the_same_payload() {
         );
         let shorter = with_head(&stored, &longer, &mut &packed[..3]);
         assert!(matches!(shorter, Err(ReadError::Cut)));
+        let mut damaged = packed.clone();
+        damaged[3] ^= 1;
+        let damaged = with_head(&stored, &longer, &mut &damaged[..]);
+        let is_noticed = matches!(damaged, Err(ReadError::File(FileError::Checksum { .. })));
+        assert!(is_noticed, "{damaged:?}");
         let other = with_head(&stored, &Later(b"", 999), &mut &packed[..]);
         let wrong = FileError::Payload {
             announced: 999,
