@@ -124,11 +124,6 @@ fn processes() -> Vec<String> {
         .collect()
 }
 
-/// The JSON report.
-pub fn report(path: &Path) -> serde_json::Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
-
 /// Standard output as text, of a command that must succeed.
 #[track_caller]
 pub fn succeeds(command: &mut Command) -> String {
