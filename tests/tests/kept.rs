@@ -120,3 +120,23 @@ fn two_runs_do_not_write_to_one_file() {
         .finish()
         .ok();
 }
+
+/// A program with the folder of its own recording writes there before its first call.
+#[test]
+fn what_is_put_there_before_the_first_call_stays() {
+    let work = tempfile::tempdir().unwrap();
+    let program = guest_program("tests/guest/cl_replayed.c", Link::OpenCl);
+    let file = format!("--file={}:/program", program.display());
+    let share = format!("--share={}:/mnt/it", work.path().display());
+    let script = "echo notes >/mnt/it/file; exec /program a";
+    for (option, kind) in [("--record", "recording"), ("--calls", "log of calls")] {
+        let path = work.path().join("file").display().to_string();
+        let loader = ["--pkg", "ocl-icd-libopencl1"];
+        let args = [option, &path, &file, &share, "sh", "-c", script];
+        let run = Run::new([&loader[..], &args].concat()).finish();
+        let sentence = format!("something that is no {kind} was put into {path}");
+        assert!(run.stderr.contains(&sentence), "{run:#?}");
+        assert_eq!(fs::read(&path).unwrap(), b"notes\n");
+        fs::remove_file(&path).unwrap();
+    }
+}

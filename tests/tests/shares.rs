@@ -193,6 +193,22 @@ fn an_output_that_is_not_there_fails_a_success() {
 }
 
 #[test]
+fn an_output_replaces_no_file_that_the_run_writes() {
+    let work = Work::new();
+    fs::create_dir(work.at("results")).unwrap();
+    let out = work.out("/root/results", "results");
+    let trace = format!("--record={}", work.at("results/trace").display());
+    let script = "mkdir results; echo new | tee results/trace >results/other";
+    let run = shell(&[&out, &trace], script);
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    let sentence = "has files by the name of --record ";
+    assert!(run.stderr.contains(sentence), "{run:#?}");
+    assert_eq!(work.read("results/other"), "new\n");
+    let trace = fs::read(work.at("results/trace")).unwrap();
+    assert_eq!(trace, gil_files::recording::FILE.header());
+}
+
+#[test]
 fn what_cannot_be_shared_or_written_is_known_before_the_guest_boots() {
     let work = Work::new();
     let none = format!("--share={}", work.at("none").display());
