@@ -101,6 +101,30 @@ fn unpacking_on_a_full_disk_is_named_with_its_path() {
     bench.refuses(&mut command, 1, &[&small, "is full"]);
 }
 
+#[test]
+fn a_file_stays_as_it_was_where_the_disk_has_no_room_for_another() {
+    let bench = Bench::new();
+    let small = bench.path("small").display().to_string();
+    std::fs::create_dir(&small).unwrap();
+    let gil = env!("CARGO_BIN_EXE_gil");
+    let fill = format!("cd '{small}'; echo earlier >r.json; cat /dev/zero >fill 2>&-");
+    let run = format!("'{gil}' run --json r.json ./no-such-program; code=$?");
+    let script = format!("{{ {fill}; {run}; cat r.json; ls -A; exit $code; }}");
+    let Some(mut command) = with_small_disk(&small, &script) else {
+        return;
+    };
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(127), "{said}");
+    let there = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(there, "earlier\nfill\nr.json\n", "{said}");
+    let sentences = said.lines().filter(|line| line.contains("--json r.json"));
+    let sentences: Vec<_> = sentences.collect();
+    assert_eq!(sentences.len(), 1, "{said}");
+    assert!(sentences[0].contains("disk with room"), "{said}");
+}
+
 /// What it leaves is private while it lives, and gone once another run starts.
 #[test]
 fn what_a_killed_run_left_was_private_and_goes_at_the_next_start() {

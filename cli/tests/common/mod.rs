@@ -1,6 +1,6 @@
 //! Runs `gil` and looks at what it says and leaves behind.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
