@@ -2,6 +2,7 @@
 
 use gil_files::container::{Compression, pieces};
 use gil_files::recording::{FILE, Record, SessionClosed, SessionOpened};
+use nix::fcntl::{Flock, FlockArg};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -181,4 +182,38 @@ fn nobody_needs_to_read_it() {
         said.contains("cannot write the result") && said.contains("make room"),
         "{said}"
     );
+}
+
+/// What is being written may be looked at. What is read in parts may not change meanwhile.
+#[test]
+fn a_recording_that_a_run_writes_is_listed_and_not_merged() {
+    let bench = Bench::new();
+    for name in ["a", "b"] {
+        std::fs::write(bench.path(name), recording(42)).unwrap();
+    }
+    let lock = |how| {
+        let file = std::fs::File::open(bench.path("a")).unwrap();
+        Flock::lock(file, how).map_err(|(_, errno)| errno).unwrap()
+    };
+    let merge = |args: [&str; 2], out| {
+        let args = [&["trace", "merge"], &args[..], &["--out", out]].concat();
+        let (_, code, said) = gil(&bench, &args);
+        (code, said)
+    };
+    let writes = lock(FlockArg::LockExclusiveNonblock);
+    assert_eq!(gil(&bench, &["trace", "ls", "a"]).1, Some(0));
+    let (code, said) = merge(["a", "b"], "c");
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("gil: a run writes a, "), "{said}");
+    assert!(!bench.path("c").exists());
+    drop(writes);
+    let reads = lock(FlockArg::LockSharedNonblock);
+    std::fs::copy(bench.path("b"), bench.path("c")).unwrap();
+    let (code, said) = merge(["b", "c"], "a");
+    assert_eq!(code, Some(1));
+    let sentence = "gil: another run writes or replays a: wait";
+    assert!(said.starts_with(sentence), "{said}");
+    assert_eq!(std::fs::read(bench.path("a")).unwrap(), recording(42));
+    drop(reads);
+    assert_eq!(merge(["b", "c"], "a").0, Some(0));
 }

@@ -196,7 +196,7 @@ fn an_output_that_is_not_there_fails_a_success() {
 fn an_output_replaces_no_file_that_the_run_writes() {
     let work = Work::new();
     fs::create_dir(work.at("results")).unwrap();
-    let out = work.out("/root/results", "results");
+    let out = work.out("/root/results", ".");
     let trace = format!("--record={}", work.at("results/trace").display());
     let script = "mkdir results; echo new | tee results/trace >results/other";
     let run = shell(&[&out, &trace], script);
