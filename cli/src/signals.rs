@@ -39,6 +39,7 @@ struct State {
     watcher: Option<SyncSender<Message>>,
     folders: Vec<PathBuf>,
     asks_children: bool,
+    advice: Option<&'static str>,
     ends: bool,
 }
 
@@ -76,6 +77,11 @@ impl Signalled {
     /// themselves and end what they started before they end.
     pub fn ask_children(&self) {
         self.state().asks_children = true;
+    }
+
+    /// From now on, this is said behind why it ends.
+    pub fn advise(&self, advice: &'static str) {
+        self.state().advice = Some(advice);
     }
 
     /// Who ends the run in order from now on; nobody with `None`.
@@ -117,10 +123,13 @@ impl Signalled {
     /// Says why the run ends, unless nobody reads that.
     fn say(&self, signal: i32) {
         let progress = self.progress.clone();
+        let advice = self.state().advice;
         let said = std::thread::spawn(move || {
             progress.clear();
             let reason = Exit::user(signal).reason.unwrap_or_default();
-            let _ = writeln!(io::stderr().lock(), "gil: {reason}");
+            let lines = [Some(&*reason), advice].into_iter().flatten();
+            let text: String = lines.map(|line| format!("gil: {line}\n")).collect();
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         });
         let began = Instant::now();
         while !said.is_finished() && began.elapsed() < READ_WITHIN {

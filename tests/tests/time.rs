@@ -154,7 +154,11 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
             "gpu_mhz=300",
         ];
         let run = Run::new(options.into_iter().chain([program.to_str().unwrap(), "a"]));
-        run.finish().ok().stderr
+        let run = run.finish().ok();
+        let warning = run.report["run"]["warning"].as_str();
+        let said = warning.map(|warning| format!("gil: {warning}\n"));
+        assert_eq!(run.stderr, said.unwrap_or_default());
+        run.stderr
     };
     let said = |apis: &[&str]| said_with("", apis);
     let sentence = "gil: the board's profile has [calls], [copies] or [parts] of gles alone, and the program called opencl: its operations lasted as on the board\n";
