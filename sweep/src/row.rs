@@ -48,7 +48,7 @@ pub struct Row {
     pub numbers: BTreeMap<String, u64>,
 }
 
-fn shorten(text: &String) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(TEXT_MAX).collect()
 }
 
@@ -72,7 +72,7 @@ impl Row {
             key: point.key.clone(),
             axes: point.axes.clone(),
             exit_code: exit.code,
-            reason: exit.reason.as_ref().map(shorten),
+            reason: exit.reason.as_deref().map(shorten),
             warning: None,
             gil: report.map(|report| report.gil.clone()),
             simulator: report.map(|report| report.simulator.clone()),
@@ -82,7 +82,7 @@ impl Row {
 
     /// The same of what `gil run --json` wrote.
     pub fn of(point: &Point, document: &Document, took: Duration) -> Self {
-        let warning = document.run.warning.as_ref().map(shorten);
+        let warning = document.run.warning.as_deref().map(shorten);
         let row = Self::new(point, &document.exit, document.report.as_ref(), took);
         Self { warning, ..row }
     }
