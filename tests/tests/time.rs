@@ -170,6 +170,25 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
     assert_eq!(said_with(costs, &["gles"]), sentence);
 }
 
+/// The program's source is in the checkout, and the current folder is another one.
+#[test]
+fn a_cpu_is_calibrated_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(gil_tests::binary("gil"));
+    command.current_dir(folder.path());
+    command.args(["calibrate", "cpu", "--times", "1", "--out", "board.toml"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.contains("ratio: the target's time over the board's"),
+        "{table}"
+    );
+    let profile = std::fs::read_to_string(folder.path().join("board.toml")).unwrap();
+    assert!(profile.contains("[cpu]\nratio = "), "{profile}");
+}
+
 #[test]
 fn doubling_the_products_adds_exactly_their_time() {
     let board = Scripted::start(DEVICE_NS, 0);
