@@ -153,9 +153,9 @@ impl Compared {
         let before = format!("answers in {a} and {b} differ: ");
         named(&self.answered, &before, &mut text);
         let _ = match self.answers {
-            0 => writeln!(text, "the board gave the same answers in both"),
-            1 => writeln!(text, "the board gave 1 other answer in {b}"),
-            many => writeln!(text, "the board gave {many} other answers in {b}"),
+            0 => writeln!(text, "the board's answers to these calls are the same"),
+            1 => writeln!(text, "1 answer of the board differs"),
+            many => writeln!(text, "{many} answers of the board differ"),
         };
         if self.one_sided > 0 {
             let ends = counted(self.one_sided, "operation", "operations");
