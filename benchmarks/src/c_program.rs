@@ -3,6 +3,7 @@
 use crate::error::BenchError;
 use gil_report::Report;
 use gil_run_support::cache::Cache;
+use gil_run_support::checkout;
 use gil_run_support::process::is_asked_to_end_with_us;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -52,7 +53,7 @@ pub fn build(
 }
 
 /// A program's source and the guest's compiler: of the checkout that is the current folder,
-/// or of an installed `gil`.
+/// of an installed `gil`, or of the checkout that this binary was built from.
 fn places(source: &str) -> Result<(PathBuf, PathBuf), BenchError> {
     let [in_checkout, installed] = GUEST_CC;
     if Path::new(source).is_file() {
@@ -62,9 +63,13 @@ fn places(source: &str) -> Result<(PathBuf, PathBuf), BenchError> {
     let folder = own.parent().unwrap_or(Path::new("/"));
     let home = folder.parent().unwrap_or(Path::new("/"));
     let packed = home.join(SOURCES).join(source);
-    match packed.is_file() {
-        true => Ok((packed, folder.join(installed))),
-        false => Err(BenchError::File {
+    if packed.is_file() {
+        return Ok((packed, folder.join(installed)));
+    }
+    let root = checkout::root().filter(|root| root.join(source).is_file());
+    match root {
+        Some(root) => Ok((root.join(source), root.join(in_checkout))),
+        None => Err(BenchError::File {
             path: source.into(),
             what:
                 "this command compiles that file: run it in a checkout of gil's sources, or install gil"

@@ -22,6 +22,10 @@ use std::time::Duration;
 const SOURCE: &str = "benchmarks/programs/cpu.c";
 /// How sure the interval is: 95 %, half of the rest on each side.
 const UPPER: f64 = 0.975;
+/// What the table's columns are.
+const HEAD: &str = "board, target: medians of the work's time on each CPU; ratio: the target's time over the board's;\nof the others: the geometric mean of the other works' ratios, and by how much it misses this work's";
+/// So many times the least ratio, the greatest one is far from it.
+const FAR: f64 = 3.0;
 /// Fewest pieces of work.
 const WORKS_MIN: usize = 3;
 
@@ -206,7 +210,7 @@ impl CpuRatio {
     pub fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
-        table.set_header(["work", "board", "target", "ratio", "by the others"]);
+        table.set_header(["work", "board", "target", "ratio", "of the others"]);
         for work in &self.works {
             let us = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
             table.add_row([
@@ -222,12 +226,28 @@ impl CpuRatio {
         }
         let errors = self.errors();
         format!(
-            "{}\nthe target's CPU takes {:.2} times as long (95 % confidence: up to {:.2}); of each by the others: mean error {:.0} %, worst {:.0} %\n",
+            "{HEAD}\n\n{}\n\nthe target's CPU takes {:.2} times as long as the board's (95 % confidence: up to {:.2}); of the others: mean error {:.0} %, worst {:.0} %\n{}",
             table.trim_fmt(),
             self.ratio.value,
             self.ratio.value + self.ratio.within,
             errors.mean * 100.0,
             errors.most * 100.0,
+            self.spread(),
+        )
+    }
+
+    /// What it means that the ratios are far apart, if they are.
+    fn spread(&self) -> String {
+        let ratios = self.works.iter().map(Work::ratio);
+        let least = ratios.clone().fold(f64::INFINITY, f64::min);
+        let most = ratios.fold(0.0, f64::max);
+        if most <= least * FAR {
+            return String::new();
+        }
+        format!(
+            "the ratios are from {least:.1} to {most:.1}, so that no one number is right for all work: a call may take {:.1} times as long on the target as it lasts in a run with this ratio, or 1/{:.1} of that; compare runs with a ratio of {least:.1} and of {most:.1} where that matters\n",
+            most / self.ratio.value,
+            self.ratio.value / least,
         )
     }
 }
@@ -254,11 +274,19 @@ mod tests {
         assert!(others.iter().zip(&expected).all(near), "{others:?}");
         let errors = found.errors();
         assert!((errors.most - 1.828).abs() < 0.01, "{errors:?}");
-        assert!(
-            found.table().contains("4.00 times as long"),
-            "{}",
-            found.table()
-        );
+        let table = found.table();
+        assert!(table.starts_with("board, target: medians"), "{table}");
+        assert!(table.contains("4.00 times as long"), "{table}");
+        let spread = "the ratios are from 2.0 to 8.0, so that no one number is right for all work: a call may take 2.0 times as long on the target as it lasts in a run with this ratio, or 1/2.0 of that";
+        assert!(table.contains(spread), "{table}");
+    }
+
+    #[test]
+    fn ratios_near_each_other_are_said_without_a_warning() {
+        let board = of("copy 100\nhash 10\nsort 40\n").unwrap();
+        let target = of("copy 200\nhash 40\nsort 120\n").unwrap();
+        let table = compare(&board, &target).unwrap().table();
+        assert!(!table.contains("ratios are from"), "{table}");
     }
 
     #[test]

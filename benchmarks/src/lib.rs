@@ -51,7 +51,7 @@ pub use cores::{Cores, Spread, Timed};
 pub use cpu::{CpuArgs, CpuRatio, cpu};
 pub use error::BenchError;
 pub use fit::{Estimate, Fit, Unknown};
-pub use opencl::launches::{Launched, Launches, LaunchesArgs, launches};
+pub use opencl::launches::{Launched, Launches, LaunchesArgs, LeftOut, launches};
 pub use opencl::programs::{AtCores, CoresArgs, Programs, ProgramsArgs, cores, programs};
 pub use program::NullCall;
 

@@ -1,6 +1,7 @@
 //! A log of calls, read row by row.
 
 use gil_files::calls::{CallsError, END_LEN, FILE, Files, Reader, Record, Row, is_whole, plain};
+use gil_files::recording;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,12 @@ pub fn is_log(first: &[u8]) -> bool {
     first.starts_with(&FILE.magic)
 }
 
-/// Bytes that [`is_log`] needs.
+/// The same of a recording.
+pub fn is_recording(first: &[u8]) -> bool {
+    first.starts_with(&recording::FILE.magic)
+}
+
+/// Bytes that [`is_log`] and [`is_recording`] need.
 pub const FIRST_LEN: usize = FILE.magic.len();
 
 /// Adds to a whole log where files of its guest are on this machine: their paths in the

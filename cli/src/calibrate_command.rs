@@ -7,8 +7,8 @@ use crate::args::{
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use clap::Parser as _;
-use gil_benchmarks::{BenchError, Contended, Launched, Launches};
-use gil_board_client::profile::{Bus, Copies, Cpu, Parts, Profile, ProfileError};
+use gil_benchmarks::{BenchError, Contended, Launched, Launches, LeftOut};
+use gil_board_client::profile::{Copies, Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
@@ -16,8 +16,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// What more bytes take at least, of what fewer take: less is no noise.
-const FALLS: f64 = 0.8;
+/// So many times as often is measured on a machine that is not quiet.
+const MORE: u32 = 4;
 
 /// Why nothing is calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +67,14 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
     let launched =
         measured(|folder, say| gil_benchmarks::launches(&args.measured, &profile, folder, say))?;
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
+    let _ = io::stderr().write_all(left_out(&launched, args.measured.native.is_some()).as_bytes());
     if let Some(path) = &args.out {
         profile.calls.insert(launched.api.into(), launched.calls);
-        profile.copies.insert(launched.api.into(), launched.copies);
+        // Earlier figures do not go with these calls.
+        profile.copies.remove(launched.api);
+        if launched.copies != Copies::default() {
+            profile.copies.insert(launched.api.into(), launched.copies);
+        }
         Output::of("--out", path).write(profile.text().as_bytes())?;
     }
     Ok(())
@@ -239,25 +244,23 @@ fn costs(launched: &Launched) -> String {
         let of = |it: &Launches| it.from.get(bytes).copied().unwrap_or_default();
         text += &row(&format!("a launch, {bytes} bytes back"), native, guest, of);
     }
-    text += disturbed(&launched.copies);
     text
 }
 
-/// A sentence if more bytes took less time than fewer, or none, which no bus does.
-fn disturbed(copies: &Copies) -> &'static str {
-    let falls = |bus: &Option<Bus>| {
-        let times = bus.iter().flat_map(|bus| &bus.measured);
-        let times = times.map(|(_, ns)| *ns as f64);
-        // What took none at all was measured as 1.
-        let has_none = times.clone().any(|ns| ns <= 1.0);
-        has_none || !times.is_sorted_by(|fewer, more| *more > fewer * FALLS)
+/// A line for each direction of copies that the profile does not get.
+fn left_out(launched: &Launched, is_native: bool) -> String {
+    let times = launched.calls.repetitions.saturating_mul(MORE);
+    let how = match is_native {
+        false => format!("--times {times}"),
+        true => format!("`launches {times} {}` there", launched.number),
     };
-    match falls(&copies.to) || falls(&copies.from) {
-        true => {
-            "copies of more bytes took less time than those of fewer, or none: leave this machine to the measurement, and calibrate again\n"
-        }
-        false => "",
-    }
+    let line = |it: &LeftOut| {
+        let LeftOut { way, why } = it;
+        format!(
+            "gil: copies {way} the device are left out of the profile and last as on the board, since {why}: leave the machine to the measurement, or measure more often, with {how}\n"
+        )
+    };
+    launched.left_out.iter().map(line).collect()
 }
 
 fn row(
@@ -337,21 +340,5 @@ mod tests {
         std::fs::write(&path, "[package]\n").unwrap();
         assert!(to_extend(&path).is_err());
         assert!(to_extend(&folder.path().join("none/board.toml")).is_err());
-    }
-
-    #[test]
-    fn copies_that_no_bus_does_are_said() {
-        let said = |measured: &[(u64, u64)]| {
-            let bus = Bus {
-                measured: measured.to_vec(),
-                ..Bus::default()
-            };
-            let (to, from) = (None, Some(bus));
-            !disturbed(&Copies { to, from }).is_empty()
-        };
-        assert!(!said(&[(4, 900), (4096, 850), (1 << 20, 90_000)]));
-        assert!(said(&[(4, 900), (4096, 700)]), "it falls");
-        assert!(said(&[(4, 1), (4096, 700)]), "it took none");
-        assert!(!said(&[]));
     }
 }

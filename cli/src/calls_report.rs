@@ -7,7 +7,7 @@ use crate::report::harmless;
 use gil_call_report::difference;
 use gil_call_report::flame::Flame;
 use gil_call_report::html::{self, TimeLine};
-use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log};
+use gil_call_report::log::{Extent, FIRST_LEN, Log, LogError, Sink, is_log, is_recording};
 use gil_call_report::perfetto::Trace;
 use gil_call_report::summary::{By, Summary};
 use gil_call_report::symbols::{SharedSymbols, Symbols};
@@ -51,6 +51,17 @@ pub enum CallsReportError {
         /// The file.
         path: PathBuf,
     },
+    /// A recording, whoever reads it.
+    #[error(
+        "{path} is a recording, and `gil report` reads what `gil run` wrote for --json or --calls: `gil trace stats {path}` shows what its calls took",
+        path = .0.display()
+    )]
+    Recording(PathBuf),
+    /// An option of one log, with two.
+    #[error(
+        "{0} is for one log of calls, and two are compared by entry point alone: leave {0} out, or report each log by itself"
+    )]
+    Two(&'static str),
     /// Call sites are wanted, and there are none.
     #[error("{} has no call sites: record them with `gil run --calls FILE --call-sites`", .0.display())]
     Unknown(PathBuf),
@@ -62,8 +73,8 @@ pub enum CallsReportError {
 /// Opens a file; whether it is a log of calls.
 ///
 /// # Errors
-/// [`ReportError::File`].
-pub fn look(path: &Path) -> Result<(Looked, bool), ReportError> {
+/// [`ReportError::File`]; [`CallsReportError::Recording`].
+pub fn look(path: &Path) -> Result<(Looked, bool), CallsReportError> {
     let failed = |source| ReportError::File {
         path: path.into(),
         source,
@@ -73,6 +84,9 @@ pub fn look(path: &Path) -> Result<(Looked, bool), ReportError> {
     let mut first = Vec::new();
     let mut start = (&mut file).take(FIRST_LEN as u64);
     start.read_to_end(&mut first).map_err(failed)?;
+    if is_recording(&first) {
+        return Err(CallsReportError::Recording(path.into()));
+    }
     let is_log = is_log(&first);
     Ok((Cursor::new(first).chain(file), is_log))
 }
@@ -84,6 +98,9 @@ pub fn look(path: &Path) -> Result<(Looked, bool), ReportError> {
 pub fn print(args: &ReportArgs, file: Looked) -> Result<(), CallsReportError> {
     if args.plot.is_some() {
         return Err(CallsReportError::Plot(args.file.clone()));
+    }
+    if let (Some(_), Some(option)) = (&args.other, args.of_one_log()) {
+        return Err(CallsReportError::Two(option));
     }
     check_outputs(args)?;
     let mut log = Log::open(&args.file, file)?;
@@ -182,7 +199,8 @@ impl Forms {
             rows: rows.transpose().map_err(unwritten)?,
             trace: trace.transpose().map_err(unwritten)?,
             page: page.map(|out| (out, TimeLine::default())),
-            flame: is_flame.then(|| Flame::new(args.flame_of.into(), symbols.clone())),
+            flame: is_flame
+                .then(|| Flame::new(args.flame_of.unwrap_or_default().into(), symbols.clone())),
             graph: open("--flame", &args.flame)?,
             stacks: open("--stacks", &args.stacks)?,
         })

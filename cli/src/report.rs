@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
-use gil_report::{Document, Exit, SeenRun};
+use gil_report::{Document, Exit, Report, SeenRun};
 use gil_wire::api;
 use gil_wire::words::Words;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
         true => String::new(),
         false => shown(&document),
     };
-    if let Some(warning) = uncorrected(args, &document) {
+    if let Some(warning) = &document.run.warning {
         let _ = writeln!(text, "gil: {warning}");
     }
     let mut exit = document.exit.clone();
@@ -68,10 +68,9 @@ pub fn harmless(lines: &str) -> String {
 
 /// Says that the board's profile, or what of it the target changes, is of other APIs than the
 /// program called.
-fn uncorrected(args: &RunArgs, document: &Document) -> Option<String> {
+fn uncorrected(args: &RunArgs, report: &Report) -> Option<String> {
     let of = args.corrected();
-    let entries = &document.report.as_ref()?.entries;
-    let entries = entries.iter().filter(|entry| entry.count > 0);
+    let entries = report.entries.iter().filter(|entry| entry.count > 0);
     let called = entries.filter_map(|entry| Some(api::api(entry.api)?.name));
     let called: BTreeSet<&str> = called.collect();
     let listed = |names: BTreeSet<&str>| Vec::from_iter(names).join(", ");
@@ -95,16 +94,19 @@ fn uncorrected(args: &RunArgs, document: &Document) -> Option<String> {
 }
 
 fn document(args: &RunArgs, ended: Ended) -> Document {
-    let report = ended.report.as_deref();
+    let json = ended.report.as_deref();
+    let report: Option<Report> = json.and_then(|json| serde_json::from_str(json).ok());
+    let warning = report.as_ref().and_then(|report| uncorrected(args, report));
     Document {
         argv: args.command.clone(),
         exit: ended.exit,
         run: SeenRun {
             simulation_ns: nanoseconds(ended.wall),
             first_call_ns: ended.first_call.map(nanoseconds),
+            warning,
             outdir: ended.outdir,
         },
-        report: report.and_then(|json| serde_json::from_str(json).ok()),
+        report,
     }
 }
 

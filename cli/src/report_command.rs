@@ -63,6 +63,9 @@ fn print_document(args: &ReportArgs, file: impl io::Read) -> Result<(), ShowErro
     }
     let mut text = format!("{}\n", Words::from(document.argv.join(" ")));
     text += &harmless(&document.table());
+    if let Some(warning) = &document.run.warning {
+        text += &harmless(warning);
+    }
     let _ = write!(text, "exit code {}", document.exit.code);
     if let Some(reason) = &document.exit.reason {
         let _ = write!(text, ": {}", Words::from(reason.as_str()));

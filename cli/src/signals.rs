@@ -41,6 +41,7 @@ struct State {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     asks_children: bool,
+    advice: Option<&'static str>,
     ends: bool,
 }
 
@@ -85,6 +86,11 @@ impl Signalled {
         self.state().asks_children = true;
     }
 
+    /// From now on, this is said behind why it ends.
+    pub fn advise(&self, advice: &'static str) {
+        self.state().advice = Some(advice);
+    }
+
     /// Who ends the run in order from now on; nobody with `None`.
     pub fn watched_by(&self, watcher: Option<SyncSender<Message>>) {
         self.state().watcher = watcher;
@@ -124,10 +130,13 @@ impl Signalled {
     /// Says why the run ends, unless nobody reads that.
     fn say(&self, signal: i32) {
         let progress = self.progress.clone();
+        let advice = self.state().advice;
         let said = std::thread::spawn(move || {
             progress.clear();
             let reason = Exit::user(signal).reason.unwrap_or_default();
-            let _ = writeln!(io::stderr().lock(), "gil: {reason}");
+            let lines = [Some(&*reason), advice].into_iter().flatten();
+            let text: String = lines.map(|line| format!("gil: {line}\n")).collect();
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         });
         let began = Instant::now();
         while !said.is_finished() && began.elapsed() < READ_WITHIN {

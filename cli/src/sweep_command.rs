@@ -151,6 +151,7 @@ impl Command<'_> {
     ) -> Result<bool, CommandError> {
         let signalled = Signalled::install(&self.progress)?;
         signalled.ask_children();
+        signalled.advise("the same command goes on with the points that have no row yet");
         let held = self.folder.hold(with)?;
         let ran = self.ran_in(&held, numbers, &|| signalled.has_come());
         self.progress.clear();
@@ -293,6 +294,12 @@ fn summary(points: usize, table: &Table, made: &[PathBuf]) -> String {
         let failed = table.failed();
         text +=
             &format!(", {failed} of them of a run that failed: --again failed runs these again");
+    }
+    if table.warned() > 0 {
+        text += &format!(
+            "; {} have a warning: the column `warning` says it",
+            table.warned()
+        );
     }
     text.push('\n');
     for path in made {

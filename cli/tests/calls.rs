@@ -123,6 +123,36 @@ fn tables_are_by_entry_point_thread_and_queue_or_as_told() {
 }
 
 #[test]
+fn what_two_logs_do_not_have_is_a_sentence() {
+    let report = Report::new();
+    let [one, other] = [1, 2].map(|last| report.file(&format!("log{last}"), &log(last)));
+    for option in ["--by=entry", "--csv=-", "--flame-of=gpu", "--html=x"] {
+        let name = option.split('=').next().unwrap();
+        let words = [
+            &format!("gil: {name} is for one log of calls, and two are compared"),
+            "leave",
+        ];
+        report.refuses(&[&one, &other, option], &words);
+    }
+    assert!(!report.at("x").exists());
+}
+
+#[test]
+fn a_recording_is_sent_to_its_own_command() {
+    let report = Report::new();
+    let log = report.file("log", &log(1));
+    let trace = report.file("run.trace", b"gil-trace and what is behind it");
+    let words = [
+        "run.trace is a recording",
+        "`gil trace stats ",
+        "--json or --calls",
+    ];
+    report.refuses(&[&trace], &words);
+    report.refuses(&[&trace, "--by", "entry"], &words);
+    report.refuses(&[&log, &trace], &words);
+}
+
+#[test]
 fn all_forms_come_of_one_reading_also_of_a_pipe() {
     let report = Report::new();
     let bytes = log(90);

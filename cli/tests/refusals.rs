@@ -605,6 +605,47 @@ fn what_the_program_of_a_calibration_did_not_write_is_named() {
     }
 }
 
+/// Copies of more bytes that take less time are another program's doing: no profile has them.
+#[test]
+fn copies_that_were_disturbed_are_in_no_profile() {
+    let bench = Bench::new();
+    let calibrate = |from: u32| {
+        let text = format!(
+            "GPU\nlaunch 50000 239000 27000 2000 90000\nfrom 4 60000\nfrom 65536 {from}\nto 4 70000\n"
+        );
+        std::fs::write(bench.path("native.txt"), text).unwrap();
+        let args = [
+            "calibrate",
+            "calls",
+            "--native",
+            "native.txt",
+            "--out",
+            "board.toml",
+        ];
+        let output = bench.gil(&args).output().unwrap();
+        assert!(output.status.success());
+        let profile = std::fs::read_to_string(bench.path("board.toml")).unwrap();
+        (String::from_utf8(output.stderr).unwrap(), profile)
+    };
+    let (said, profile) = calibrate(72_000);
+    assert_eq!(said, "");
+    assert!(
+        profile.contains("from = ") || profile.contains("[copies.opencl.from]"),
+        "{profile}"
+    );
+    // The earlier ones go, too.
+    let (said, profile) = calibrate(52_000);
+    assert_eq!(
+        said,
+        "gil: copies from the device are left out of the profile and last as on the board, since one of 65536 bytes took 2000 ns, and one of 4 bytes 10000 ns: leave the machine to the measurement, or measure more often, with `launches 4 64` there\n"
+    );
+    assert!(!profile.contains("65536"), "{profile}");
+    assert!(
+        profile.contains("launch_ns") && profile.contains("[4, 10000]"),
+        "{profile}"
+    );
+}
+
 #[test]
 fn wrong_options_for_the_runs_of_a_calibration_are_named() {
     let bench = Bench::new();

@@ -11,6 +11,8 @@
 mod unchanged;
 
 use crate::arch::Arch;
+use gil_run_support::checkout;
+use gil_run_support::progress::Progress;
 use gil_run_support::tool::{self, ToolError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,6 +62,9 @@ impl HostPart {
 /// File name of QEMU's plugin.
 const PLUGIN: &str = "libgil_qemu.so";
 
+/// What cargo does, for people.
+const COMPILES: &str = "compiling gil's parts for the guest and the simulator: minutes the first time, and again what changed";
+
 /// Why some of them are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetError {
@@ -103,13 +108,14 @@ pub enum AssetError {
 ///
 /// # Errors
 /// [`AssetError`] names what is missing or does not build.
-pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
+pub fn ensure(with_armhf: bool, part: HostPart, progress: &Progress) -> Result<Assets, AssetError> {
     let executable = std::env::current_exe().unwrap_or_default();
+    progress.say("looking at gil's own files");
     if let Some(home) = home(&executable) {
         let files = installed(&home, with_armhf, part);
         return files.checked("install gil again, or unset GIL_HOME");
     }
-    let checkout = checkout().ok_or(AssetError::NoHome)?;
+    let checkout = checkout::root().ok_or(AssetError::NoHome)?;
     let profile = cargo_folder(&executable)?;
     if is_older(&checkout) {
         let command = match cargo_profile(profile) {
@@ -125,19 +131,10 @@ pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
     // Looked at before cargo does: a change that it may have missed is seen.
     let note = Note::of(&checkout, profile, &name).ok();
     if !note.as_ref().is_some_and(|note| note.holds(&paths)) {
-        build(&checkout, profile, with_armhf, part)?;
+        progress.long(COMPILES, || build(&checkout, profile, with_armhf, part))?;
         note.inspect(|note| note.keep(&paths));
     }
     files.checked("run `cargo build --release` in gil's checkout")
-}
-
-/// What [`ensure`] does here, for people.
-pub fn step() -> &'static str {
-    let executable = std::env::current_exe().unwrap_or_default();
-    match home(&executable) {
-        Some(_) => "looking at gil's own files",
-        None => "building what changed of gil",
-    }
 }
 
 /// As [`ensure`] of all, but builds nothing and checks nothing.
@@ -146,24 +143,13 @@ pub fn expected(part: HostPart) -> Option<Assets> {
     if let Some(home) = home(&executable) {
         return Some(installed(&home, true, part));
     }
-    Some(built(&checkout()?, executable.parent()?, true, part))
-}
-
-/// The checkout this binary was built from, if it is still there. What `cargo xtask dist`
-/// packs names none.
-pub fn checkout() -> Option<PathBuf> {
-    let manifest = match option_env!("GIL_PACKAGED") {
-        Some(_) => None,
-        None => Some(env!("CARGO_MANIFEST_DIR")),
-    };
-    let root = Path::new(manifest?).parent()?;
-    root.join("synthetic-driver").is_dir().then(|| root.into())
+    Some(built(&checkout::root()?, executable.parent()?, true, part))
 }
 
 /// Whether they are those of the checkout, and not of an installation.
 pub fn are_built() -> bool {
     let executable = std::env::current_exe().unwrap_or_default();
-    home(&executable).is_none() && checkout().is_some()
+    home(&executable).is_none() && checkout::root().is_some()
 }
 
 fn home(executable: &Path) -> Option<PathBuf> {
@@ -337,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_changed_checkout_makes_the_binary_an_older_one() {
-        assert!(!is_older(&checkout().unwrap()));
+        assert!(!is_older(&checkout::root().unwrap()));
         let other = tempfile::tempdir().unwrap();
         assert!(!is_older(other.path()));
         for (path, text) in SPOKEN {

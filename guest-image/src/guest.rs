@@ -119,9 +119,8 @@ pub fn prepare(
     }
     // What the user puts in one of their places replaces it.
     files.splice(..0, libraries.files);
-    progress.say(assets::step());
     Ok(Guest {
-        assets: assets::ensure(packages.has(Arch::Armhf), part)?,
+        assets: assets::ensure(packages.has(Arch::Armhf), part, progress)?,
         tree,
         sets: packages.into_sets(),
         program,

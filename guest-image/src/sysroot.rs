@@ -63,8 +63,7 @@ pub fn make(
     if !names.is_empty() {
         packages.add(names)?;
     }
-    progress.say(assets::step());
-    let assets = assets::ensure(packages.has(Arch::Armhf), HostPart::Gem5Scripts)?;
+    let assets = assets::ensure(packages.has(Arch::Armhf), HostPart::Gem5Scripts, progress)?;
     clear(folder)?;
     let root = Root::create(folder)?;
     starts(&root.0);

@@ -31,6 +31,9 @@ pub struct SeenRun {
     pub simulation_ns: u64,
     /// From the simulator's start to the program's first call to the board.
     pub first_call_ns: Option<u64>,
+    /// What of the board's profile and the target did not count for the program's operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The folder of the simulator's own output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outdir: Option<PathBuf>,

@@ -3,12 +3,14 @@
 //! | module | what |
 //! |---|---|
 //! | [`cache`] | downloads and builds, stored for later runs |
+//! | [`checkout`] | the sources that this binary was built from |
 //! | [`folder`] | a run's own folder, and the names of the files in it |
 //! | [`tool`] | other programs, called for their result |
 //! | [`process`] | child processes that do not outlive their parent |
 //! | [`progress`] | the progress line on a terminal |
 
 pub mod cache;
+pub mod checkout;
 pub mod folder;
 pub mod process;
 pub mod progress;

@@ -2,7 +2,12 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
+
+/// What takes longer is said where there is no terminal, too.
+const LONG: Duration = Duration::from_secs(10);
 
 /// A line that says what is being done.
 #[derive(Clone)]
@@ -37,6 +42,26 @@ impl Progress {
             Some(bar) => bar.suspend(|| eprintln!("{line}")),
             None => eprintln!("{line}"),
         }
+    }
+
+    /// Shows what is being done while `work` does it: where there is no terminal, in a line that
+    /// stays once it has taken ten seconds.
+    pub fn long<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        self.say(what);
+        if self.quiet || self.bar.is_some() {
+            return work();
+        }
+        thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                if is_done.recv_timeout(LONG) == Err(RecvTimeoutError::Timeout) {
+                    eprintln!("gil: {what}");
+                }
+            });
+            let result = work();
+            drop(done);
+            result
+        })
     }
 
     /// Takes the line off the terminal: the program's output comes now.

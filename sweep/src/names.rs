@@ -8,6 +8,8 @@ pub const POINT: &str = "point";
 pub const KEY: &str = "key";
 /// Why runs ended.
 pub const REASON: &str = "reason";
+/// What of the board's profile and the target did not count.
+pub const WARNING: &str = "warning";
 /// The simulator.
 pub const SIMULATOR: &str = "simulator";
 /// The release of gil.
@@ -55,5 +57,5 @@ pub fn is_number(column: &str) -> bool {
 
 /// Whether the table has a column of this name, whatever its axes are.
 pub fn is_column(name: &str) -> bool {
-    [POINT, KEY, REASON, SIMULATOR, GIL].contains(&name) || is_number(name)
+    [POINT, KEY, REASON, WARNING, SIMULATOR, GIL].contains(&name) || is_number(name)
 }

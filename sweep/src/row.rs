@@ -14,8 +14,8 @@ pub const VERSION: u32 = 1;
 /// Most bytes of a row's file.
 pub const BYTES_MAX: u64 = 1 << 20;
 
-/// Characters kept of why a run ended.
-const REASON_MAX: usize = 1000;
+/// Characters kept of why a run ended, and of its warning.
+const TEXT_MAX: usize = 1000;
 
 /// In front of the checksum.
 const CHECKSUM: &str = "crc32 ";
@@ -35,6 +35,9 @@ pub struct Row {
     /// Why the run ended, unless the program simply exited.
     #[serde(default)]
     pub reason: Option<String>,
+    /// What of the board's profile and the target did not count for the run's operations.
+    #[serde(default)]
+    pub warning: Option<String>,
     /// The release of gil.
     #[serde(default)]
     pub gil: Option<String>,
@@ -43,6 +46,10 @@ pub struct Row {
     pub simulator: Option<String>,
     /// Numbers, by their columns.
     pub numbers: BTreeMap<String, u64>,
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(TEXT_MAX).collect()
 }
 
 /// JSON has no order of names.
@@ -60,13 +67,13 @@ impl Row {
         }
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         numbers.insert(names::RUN.into(), took);
-        let shorten = |reason: &String| reason.chars().take(REASON_MAX).collect();
         Self {
             version: VERSION,
             key: point.key.clone(),
             axes: point.axes.clone(),
             exit_code: exit.code,
-            reason: exit.reason.as_ref().map(shorten),
+            reason: exit.reason.as_deref().map(shorten),
+            warning: None,
             gil: report.map(|report| report.gil.clone()),
             simulator: report.map(|report| report.simulator.clone()),
             numbers,
@@ -75,7 +82,9 @@ impl Row {
 
     /// The same of what `gil run --json` wrote.
     pub fn of(point: &Point, document: &Document, took: Duration) -> Self {
-        Self::new(point, &document.exit, document.report.as_ref(), took)
+        let warning = document.run.warning.as_deref().map(shorten);
+        let row = Self::new(point, &document.exit, document.report.as_ref(), took);
+        Self { warning, ..row }
     }
 
     /// Whether the run failed.

@@ -4,7 +4,7 @@ use crate::SweepError;
 use crate::file::Axis;
 use crate::folder::{Folder, Found};
 use crate::grid::Grid;
-use crate::names::{self, EXIT_CODE, GIL, KEY, POINT, REASON, SIMULATOR};
+use crate::names::{self, EXIT_CODE, GIL, KEY, POINT, REASON, SIMULATOR, WARNING};
 use crate::row::Row;
 use crate::value::Value;
 
@@ -132,6 +132,14 @@ impl Table {
         }
     }
 
+    /// How many of its rows have a warning.
+    pub fn warned(&self) -> usize {
+        match self.column(WARNING) {
+            Some(Cells::Texts(warnings)) => warnings.iter().flatten().count(),
+            _ => 0,
+        }
+    }
+
     /// As CSV.
     pub fn csv(&self) -> Vec<u8> {
         let mut out = csv::Writer::from_writer(Vec::new());
@@ -165,6 +173,7 @@ fn columns(axes: &[Axis], rows: &Rows) -> Vec<Column> {
     // Beside the code.
     let at = 3 + axes.len();
     columns.insert(at, column(REASON, texts(|row| row.reason.clone())));
+    columns.insert(at + 1, column(WARNING, texts(|row| row.warning.clone())));
     columns.push(column(SIMULATOR, texts(|row| row.simulator.clone())));
     columns.push(column(GIL, texts(|row| row.gil.clone())));
     columns
@@ -251,6 +260,7 @@ values = [true]
             let mut row = row::tests::row(&point.key, &[], 1000 * number as u64);
             row.axes = point.axes;
             row.exit_code = u8::from(number == 2);
+            row.warning = (number == 3).then(|| "it does not count".into());
             held.commit(&row).unwrap();
         }
         let first = temp.path().join("rows").join(&grid.keys()[0]);
@@ -261,11 +271,11 @@ values = [true]
     #[test]
     fn rows_are_in_the_order_of_their_points() {
         let table = table();
-        assert_eq!((table.len(), table.failed()), (6, 1));
+        assert_eq!((table.len(), table.failed(), table.warned()), (6, 1, 1));
         assert_eq!(table.damaged, [1]);
         let names: Vec<_> = table.columns.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(
-            names[..8],
+            names[..9],
             [
                 "point",
                 "key",
@@ -274,10 +284,11 @@ values = [true]
                 "part",
                 "count",
                 "exit_code",
-                "reason"
+                "reason",
+                "warning"
             ]
         );
-        assert_eq!(names[8], "simulated_ns");
+        assert_eq!(names[9], "simulated_ns");
         assert!(
             names
                 .iter()
@@ -302,7 +313,7 @@ values = [true]
         let line = lines.next().unwrap();
         assert!(line.starts_with("2,"), "{line}");
         assert!(
-            line.contains(",1,\"a,\"\"b\"\"\",1.0,true,1,,2000,"),
+            line.contains(",1,\"a,\"\"b\"\"\",1.0,true,1,,,2000,"),
             "{line}"
         );
         assert_eq!(csv.lines().count(), 7);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int failures;
 
@@ -43,6 +44,15 @@ static int failures;
 			exit(1);                                               \
 		}                                                              \
 	} while (0)
+
+/* Nanoseconds of the clock that does not jump. */
+static inline long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
 
 struct gpu {
 	cl_platform_id platform;

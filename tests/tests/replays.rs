@@ -76,7 +76,7 @@ fn a_request_that_differs_ends_the_run_and_names_the_first_byte() {
     let replay = format!("replay:{a}");
     let replayed = run(&["--board", &replay], &["a"]).ok();
     assert_eq!(replayed.stdout, "a\n");
-    let clause = "byte 4321 of region 0 is 0x62 now and 0x61 in the recording;";
+    let clause = "byte 4321 of region 0 is 0x62 now and 0x61 in the recording; replay the run that was recorded, with the same options,";
     departs(&a, &["b"], "clEnqueueWriteBuffer", clause);
     departs(&a, &["a", "6000"], "clCreateBuffer", "of its arguments is ");
     let b = recorded.run("b");
@@ -85,6 +85,26 @@ fn a_request_that_differs_ends_the_run_and_names_the_first_byte() {
     let clause = "byte 4321 of region 0 is 0x61 in a and 0x62 in b\n";
     assert!(said.contains(clause), "{said}");
     assert_eq!(trace(&["diff", &a, &a]).1, Some(0));
+}
+
+/// Call sites are no requests: whether a run notes them does not matter to its recording.
+#[test]
+fn a_recording_is_replayed_with_call_sites_and_without() {
+    let recorded = Recorded::new();
+    let log = recorded.path("log").display().to_string();
+    let ways: [&[&str]; 2] = [&[], &["--calls", &log, "--call-sites"]];
+    for (name, way) in ["without", "with"].into_iter().zip(ways) {
+        let file = recorded.path(name).display().to_string();
+        run(&[&["--record", &file], way].concat(), &["a"]).ok();
+        let replay = format!("replay:{file}");
+        for other in ways {
+            let replayed = run(&[&["--board", &replay], other].concat(), &["a"]).ok();
+            assert_eq!(replayed.stdout, "a\n");
+        }
+    }
+    let at = |name: &str| recorded.path(name).display().to_string();
+    let (said, _) = trace(&["diff", &at("without"), &at("with")]);
+    assert!(said.starts_with("both are of the same run: "), "{said}");
 }
 
 #[test]

@@ -258,6 +258,61 @@ fn points_are_listed_and_run_one_by_one() {
 }
 
 #[test]
+fn a_profile_that_corrects_nothing_is_said_in_the_table() {
+    let swept = Swept::of(2);
+    let path = swept.at("sweep.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let ran = |axis: &str| {
+        fs::write(&path, text.replacen("calls.opencl.launch_ns", axis, 1)).unwrap();
+        let ran = swept.run(&[]);
+        assert!(ran.status.success(), "{ran:?}");
+        let table = fs::read_to_string(swept.at("sweep.sweep/table.csv")).unwrap();
+        (String::from_utf8(ran.stdout).unwrap(), table)
+    };
+    let (said, table) = ran("calls.opencl.launch_ns");
+    assert!(
+        said.starts_with("2 of 2 points have a row\n") && !table.contains("lasted as"),
+        "{said}{table}"
+    );
+    let (said, table) = ran("calls.gles.launch_ns");
+    assert!(
+        said.starts_with(
+            "2 of 2 points have a row; 2 have a warning: the column `warning` says it\n"
+        ),
+        "{said}"
+    );
+    let warned = table.lines().skip(1).filter(|line| {
+        line.contains(",0,,\"the board's profile has") && line.contains("lasted as on the board\"")
+    });
+    assert_eq!(warned.count(), 2, "{table}");
+}
+
+/// Ctrl-C says how a sweep goes on.
+#[test]
+fn an_interrupted_sweep_says_how_it_goes_on() {
+    let swept = Swept::of(8);
+    let mut sweep = swept.command(&["--quiet", "--jobs", "1"]);
+    let sweep = sweep.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let sweep = sweep.spawn().unwrap();
+    while swept.rows().is_empty() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = nix::unistd::Pid::from_raw(i32::try_from(sweep.id()).unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+    let ended = sweep.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(
+        said.ends_with("the same command goes on with the points that have no row yet\n"),
+        "{said}"
+    );
+    let rows = swept.rows();
+    assert!((1..8).contains(&rows.len()), "{rows:?}");
+    assert!(swept.run(&["--quiet"]).status.success());
+    assert_eq!(swept.rows_after(&rows).len(), 8);
+}
+
+#[test]
 fn a_sweep_that_cannot_be_is_a_sentence() {
     let swept = Swept::of(2);
     let path = swept.at("sweep.toml");

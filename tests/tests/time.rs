@@ -154,7 +154,11 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
             "gpu_mhz=300",
         ];
         let run = Run::new(options.into_iter().chain([program.to_str().unwrap(), "a"]));
-        run.finish().ok().stderr
+        let run = run.finish().ok();
+        let warning = run.report["run"]["warning"].as_str();
+        let said = warning.map(|warning| format!("gil: {warning}\n"));
+        assert_eq!(run.stderr, said.unwrap_or_default());
+        run.stderr
     };
     let said = |apis: &[&str]| said_with("", apis);
     let sentence = "gil: the board's profile has [calls], [copies] or [parts] of gles alone, and the program called opencl: its operations lasted as on the board\n";
@@ -164,6 +168,25 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
     let sentence = "gil: the target does not change how long operations of opencl last: the board's profile has no [parts] of it\n";
     let costs = "[calls.opencl]\nlaunch_ns = 1000\n";
     assert_eq!(said_with(costs, &["gles"]), sentence);
+}
+
+/// The program's source is in the checkout, and the current folder is another one.
+#[test]
+fn a_cpu_is_calibrated_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(gil_tests::binary("gil"));
+    command.current_dir(folder.path());
+    command.args(["calibrate", "cpu", "--times", "1", "--out", "board.toml"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.contains("ratio: the target's time over the board's"),
+        "{table}"
+    );
+    let profile = std::fs::read_to_string(folder.path().join("board.toml")).unwrap();
+    assert!(profile.contains("[cpu]\nratio = "), "{profile}");
 }
 
 #[test]

@@ -144,21 +144,22 @@ impl Compared {
         named(&self.requests, "", &mut text);
         let calls = counted(self.same_calls, "call", "calls");
         let _ = match self.is_same_run() {
-            true => writeln!(text, "the same run: {mine}, {calls}"),
+            true => writeln!(text, "both are of the same run: {mine}, {calls}"),
             false => writeln!(
                 text,
-                "not the same run; before the differences {calls} are the same"
+                "they are of different runs, which have {calls} in common before they differ"
             ),
         };
-        named(&self.answered, "another answer: ", &mut text);
+        let before = format!("answers in {a} and {b} differ: ");
+        named(&self.answered, &before, &mut text);
         let _ = match self.answers {
-            0 => writeln!(text, "their answers are the same"),
-            1 => writeln!(text, "1 answer differs"),
-            many => writeln!(text, "{many} answers differ"),
+            0 => writeln!(text, "the board's answers to these calls are the same"),
+            1 => writeln!(text, "1 answer of the board differs"),
+            many => writeln!(text, "{many} answers of the board differ"),
         };
         if self.one_sided > 0 {
             let ends = counted(self.one_sided, "operation", "operations");
-            let _ = writeln!(text, "the end of {ends} is in one of them only");
+            let _ = writeln!(text, "only one of them has the end of {ends}");
         }
         text.push('\n');
         text += &self.times();
@@ -315,7 +316,7 @@ impl Pair<'_> {
         let [mine, theirs] = [side, 1 - side].map(|it| &compared.names[it]);
         if let Some(call) = called(more) {
             let place = self.place_of(&call);
-            let what = format!("{place} is in {mine} and not in {theirs}, where the session ends");
+            let what = format!("{place} is only in {mine}: in {theirs} the session ends before it");
             compared.request(self.number, what);
         }
         false
@@ -350,14 +351,16 @@ impl Pair<'_> {
         (mine, theirs): (&Called<'_>, &Called<'_>),
         places: [Place; 2],
     ) -> Result<(), TraceError> {
+        let [a, b] = &compared.names;
+        let lost = |name: &str| Some(format!("in {name} the board was lost before it answered"));
         let clause = match (&mine.done, &theirs.done) {
             (None, None) => None,
             (Some(one), Some(other)) => match head_of_answer(one, other) {
                 None => self.output(mine, (one, other), places)?,
                 some => some,
             },
-            (Some(_), None) => Some("the board was lost before the other answer".into()),
-            (None, Some(_)) => Some("the board was lost before this answer".into()),
+            (Some(_), None) => lost(b),
+            (None, Some(_)) => lost(a),
         };
         if let Some(clause) = clause {
             let place = self.place_of(mine);

@@ -53,7 +53,10 @@ fn a_recording_equals_itself_however_it_is_stored() {
     );
     assert!(equal, "{text}");
     assert!(text.contains("the same run: 2 sessions, 4 calls"), "{text}");
-    assert!(text.contains("their answers are the same"), "{text}");
+    assert!(
+        text.contains("the board's answers to these calls are the same"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -95,7 +98,9 @@ fn the_first_differing_byte_of_a_request_is_named() {
     for (change, clause) in cases {
         let (equal, text) = said(&plain(), &run(change, b"back"));
         assert!(!equal);
-        let wanted = format!("{place}{clause}\nnot the same run; before the differences 1 call");
+        let wanted = format!(
+            "{place}{clause}\nthey are of different runs, which have 1 call in common before they differ"
+        );
         assert!(text.starts_with(&wanted), "{text}");
     }
 }
@@ -106,7 +111,7 @@ fn a_shorter_run_is_another_one() {
     shorter.open(1).call(called(1, 1, "clFlush"), &[]).close(1);
     let (equal, text) = said(&plain(), &shorter.bytes);
     assert!(!equal);
-    let sentence = "session 1: call 2 (clEnqueueWriteBuffer, thread 7, sequence number 2) is in a and not in b, where the session ends";
+    let sentence = "session 1: call 2 (clEnqueueWriteBuffer, thread 7, sequence number 2) is only in a: in b the session ends before it";
     assert!(text.contains(sentence), "{text}");
     let (equal, text) = said(&plain(), &[&plain()[..16]].concat());
     assert!(
@@ -120,9 +125,9 @@ fn other_answers_to_the_same_requests_are_named() {
     let (equal, text) = said(&plain(), &run(|_, _| {}, b"bark"));
     assert!(!equal);
     assert!(text.contains("the same run: 1 session, 3 calls"), "{text}");
-    let sentence = "session 1: another answer: call 3 (clEnqueueReadBuffer, thread 7, sequence number 3): byte 2 of output 0 is 0x63 and 0x72";
+    let sentence = "session 1: answers in a and b differ: call 3 (clEnqueueReadBuffer, thread 7, sequence number 3): byte 2 of output 0 is 0x63 and 0x72";
     assert!(text.contains(sentence), "{text}");
-    assert!(text.contains("1 answer differs"), "{text}");
+    assert!(text.contains("1 answer of the board differs"), "{text}");
 }
 
 /// An operation's output comes with its call's answer, or later.

@@ -42,6 +42,8 @@ const MANY: u32 = 64;
 const COLUMNS: usize = 5;
 /// Most sizes of copies.
 const SIZES_MAX: usize = 64;
+/// What more bytes take at least, of what fewer take: less is no noise.
+const FALLS: f64 = 0.8;
 /// After such a pause the device sleeps: less than that of the program.
 const IDLE_NS: u64 = 500_000;
 /// What to measure.
@@ -85,12 +87,23 @@ pub struct Launched {
     pub calls: Calls,
     /// The same: what copies take.
     pub copies: Copies,
+    /// Copies that are not there, since something disturbed their measurement.
+    pub left_out: Vec<LeftOut>,
     /// How many launches are many.
     pub number: u32,
     /// On the board itself.
     pub native: Launches,
     /// In the guest, as the board's timers say; without and with what was found.
     pub guest: Option<[Launches; 2]>,
+}
+
+/// A direction of copies whose times no bus has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `to` or `from` the device.
+    pub way: &'static str,
+    /// What was measured, as a clause.
+    pub why: String,
 }
 
 /// Measures what launches cost; `say` hears of the progress. Programs lie in `folder`, and
@@ -107,9 +120,11 @@ pub fn launches(
     if let Some(path) = &args.native {
         let (device, repetitions, native) = found(&c_program::written(path)?, path)?;
         let calls = native.calls(&native.alone(), repetitions, device);
+        let (copies, left_out) = usable(native.copies());
         return Ok(Launched {
             api: API,
-            copies: native.copies(),
+            copies,
+            left_out,
             calls,
             number: MANY,
             native,
@@ -128,12 +143,13 @@ pub fn launches(
     };
     let plain = guest("as they are", None, None)?;
     let calls = native.calls(&plain, repetitions, device);
-    let copies = native.copies();
+    let (copies, left_out) = usable(native.copies());
     let corrected = guest("corrected", Some(&calls), Some(copies.clone()))?;
     Ok(Launched {
         api: API,
         calls,
         copies,
+        left_out,
         number: MANY,
         native,
         guest: Some([plain, corrected]),
@@ -287,6 +303,36 @@ fn bus(times: &BTreeMap<u64, Duration>, around: Duration) -> Option<Bus> {
     })
 }
 
+/// The copies, but for directions in which more bytes took less time than fewer, or none.
+fn usable(copies: Copies) -> (Copies, Vec<LeftOut>) {
+    let mut left_out = Vec::new();
+    let mut checked = |way, bus: Option<Bus>| {
+        let why = bus.as_ref().and_then(impossible);
+        let is_fine = why.is_none();
+        left_out.extend(why.map(|why| LeftOut { way, why }));
+        bus.filter(|_| is_fine)
+    };
+    let copies = Copies {
+        to: checked("to", copies.to),
+        from: checked("from", copies.from),
+    };
+    (copies, left_out)
+}
+
+/// What no bus does, if this one did.
+fn impossible(bus: &Bus) -> Option<String> {
+    let measured = || bus.measured.iter();
+    // What took none at all was measured as 1.
+    if let Some((bytes, _)) = measured().find(|(_, ns)| *ns <= 1) {
+        return Some(format!("one of {bytes} bytes took no time"));
+    }
+    let mut pairs = measured().zip(measured().skip(1));
+    let falls = pairs.find(|(fewer, more)| (more.1 as f64) <= fewer.1 as f64 * FALLS);
+    falls.map(|((fewer, long), (more, short))| {
+        format!("one of {more} bytes took {short} ns, and one of {fewer} bytes {long} ns")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,6 +389,36 @@ mod tests {
         assert_eq!(copies.from.unwrap().measured, [(4, 600), (9000, 2000)]);
         let none = launches("launch 500 1 1 1 1\n").copies();
         assert_eq!((none.to, none.from), (None, None));
+    }
+
+    #[test]
+    fn copies_that_no_bus_does_are_left_out() {
+        let said = |measured: &[(u64, u64)]| {
+            let bus = Bus {
+                measured: measured.to_vec(),
+                ..Bus::default()
+            };
+            let to = Some(Bus {
+                gb_s: Some(2.0),
+                ..Bus::default()
+            });
+            let from = Some(bus);
+            let (copies, left_out) = usable(Copies { to, from });
+            assert!(copies.to.is_some());
+            assert_eq!(copies.from.is_none(), !left_out.is_empty());
+            let left_out = left_out.into_iter().next();
+            left_out.map(|it| format!("{}: {}", it.way, it.why))
+        };
+        assert_eq!(said(&[(4, 900), (4096, 850), (1 << 20, 90_000)]), None);
+        assert_eq!(
+            said(&[(4, 900), (4096, 700)]).unwrap(),
+            "from: one of 4096 bytes took 700 ns, and one of 4 bytes 900 ns"
+        );
+        assert_eq!(
+            said(&[(4, 1), (4096, 700)]).unwrap(),
+            "from: one of 4 bytes took no time"
+        );
+        assert_eq!(said(&[]), None);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl From<ReplayError> for BoardError {
 #[derive(Debug, thiserror::Error)]
 enum Departure {
     #[error(
-        "the run departs from the recording at {place}: {}; replay the run that was recorded, or record it again",
+        "the run departs from the recording at {place}: {}; replay the run that was recorded, with the same options, or record it again",
         difference.between("now", "in the recording")
     )]
     Differs {
@@ -121,7 +121,7 @@ enum Departure {
     },
     #[error(
         "the run departs from the recording at {place}: the recorded session ends after {calls} calls; {}",
-        rest.as_deref().unwrap_or("replay the run that was recorded, or record it again")
+        rest.as_deref().unwrap_or("replay the run that was recorded, with the same options, or record it again")
     )]
     End {
         place: CallPlace,

@@ -68,42 +68,36 @@ pub struct ReportArgs {
     pub plot: Option<PathBuf>,
     /// What calls are put together by; if it is not said, by entry point, thread and queue,
     /// and by kernel and source line if the log has any.
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "other")]
+    #[arg(long, value_enum, value_name = "WHAT")]
     pub by: Option<By>,
     /// No more lines of each table; the others are one line.
     #[arg(long, value_name = "LINES")]
     pub top: Option<usize>,
     /// Write the table as CSV, by entry point or as --by says; - is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Write every call as CSV; - is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub csv_calls: Option<PathBuf>,
     /// Write a time line of threads, queues and engines for ui.perfetto.dev; - is standard
     /// output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
     /// Write a page for a browser, with tables that sort and filter and a time line that
     /// zooms; - is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Draw a flame graph as SVG: time by process, thread, source line, API, entry point
     /// and kernel; - is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
     /// Write the stacks of the flame graph, a line each, as other tools read them; - is
     /// standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    #[arg(long, value_name = "FILE")]
     pub stacks: Option<PathBuf>,
-    /// Which time the flame graph and its stacks are of.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "TIME",
-        default_value_t,
-        conflicts_with = "other"
-    )]
-    pub flame_of: Time,
+    /// Which time the flame graph and its stacks are of; gpu if it is not said.
+    #[arg(long, value_enum, value_name = "TIME")]
+    pub flame_of: Option<Time>,
     /// Where files of the guest's programs are, with their debug information: a file of the
     /// same name, or a folder of such. The program and each `--file` of the run are found
     /// without it where they were.
@@ -133,7 +127,24 @@ impl ReportArgs {
             (self.html.is_some(), "--html"),
             (self.flame.is_some(), "--flame"),
             (self.stacks.is_some(), "--stacks"),
+            (self.flame_of.is_some(), "--flame-of"),
             (!self.symbols.is_empty(), "--symbols"),
+        ];
+        let first = given.into_iter().find(|(is_given, _)| *is_given);
+        first.map(|(_, name)| name)
+    }
+
+    /// An option of what is made of one log, if one was given.
+    pub fn of_one_log(&self) -> Option<&'static str> {
+        let given = [
+            (self.by.is_some(), "--by"),
+            (self.csv.is_some(), "--csv"),
+            (self.csv_calls.is_some(), "--csv-calls"),
+            (self.perfetto.is_some(), "--perfetto"),
+            (self.html.is_some(), "--html"),
+            (self.flame.is_some(), "--flame"),
+            (self.stacks.is_some(), "--stacks"),
+            (self.flame_of.is_some(), "--flame-of"),
         ];
         let first = given.into_iter().find(|(is_given, _)| *is_given);
         first.map(|(_, name)| name)

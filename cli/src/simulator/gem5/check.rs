@@ -1,7 +1,7 @@
 //! Checks, before anything else, that a gem5 can be used.
 
 use super::Gem5Error;
-use gil_guest_image::assets;
+use gil_run_support::checkout;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -52,7 +52,7 @@ fn ask(program: &Path) -> Result<String, Gem5Error> {
 
 /// The value that EXTRAS needs.
 fn extras() -> String {
-    match assets::checkout() {
+    match checkout::root() {
         Some(checkout) => checkout.join("gem5-patches").display().to_string(),
         None => "GIL/gem5-patches".into(),
     }
