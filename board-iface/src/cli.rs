@@ -1,6 +1,6 @@
 //! The command `gil-board`, which is also `gil board`.
 
-use crate::back_end::{BackEnd, DriverOptions};
+use crate::back_end::{BackEnd, DriverOptions, WarmUps};
 use crate::board::BoardError;
 use crate::confine::{Confinement, Folders, Support};
 use crate::inventory::Inventory;
@@ -91,6 +91,10 @@ pub struct BoardArgs {
     /// then it is killed, with the kernels that it runs.
     #[arg(long, value_name = "SECONDS", default_value_t = HANG_UP_GRACE.as_secs())]
     pub hang_up_grace: u64,
+    /// In front of a kernel that finds an idle device, enqueue work for a moment on devices of
+    /// this kind: timers of an idle GPU say more than the kernel takes behind another.
+    #[arg(long, value_enum, value_name = "DEVICES", default_value_t)]
+    pub warm_up: WarmUps,
     /// For tests, and for drivers that lie: do not ask the driver which of a
     /// kernel's arguments are objects, but read it from the program's text.
     #[arg(long)]
@@ -417,6 +421,7 @@ fn driver_options(args: &BoardArgs) -> DriverOptions {
     DriverOptions {
         asks_arg_info: !args.no_kernel_arg_info,
         unknown_arg_info: args.unknown_arg_info,
+        warm_ups: args.warm_up,
         refuses_posted: args
             .refuse_posted
             .map(|refused| (refused.op, refused.error)),

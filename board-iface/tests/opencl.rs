@@ -57,6 +57,34 @@ fn a_program_runs_from_enumeration_to_result() {
 }
 
 #[test]
+fn kernels_find_a_busy_device_and_compute_the_same() {
+    let Some(agent) = agent(&["--warm-up", "all"]) else {
+        return;
+    };
+    let mut program = Program::start(&agent.address);
+    let buffer = program.buffer(4096);
+    let kernel = program.scale(buffer, 3);
+    let data: Vec<i32> = (0..1024).collect();
+    // In front of kernels on queues that execute in order, of which one is gone.
+    for (flags, factor) in [(0, 3), (OUT_OF_ORDER, 9), (0, 27)] {
+        let queue = program.queue(flags);
+        if factor == 3 {
+            program.write(queue, buffer, &bytes(&data), &[]).ended();
+        }
+        let run = program.run(queue, kernel, 1024, &[]);
+        assert!(run.ended() > 0, "the device's own timers measure it");
+        let read = program.read(queue, buffer, 4096, &[run.event]);
+        read.ended();
+        let scaled: Vec<i32> = data.iter().map(|i| i * factor).collect();
+        assert_eq!(ints(&read.done.out[0]), scaled);
+        let args = wire::ClReleaseCommandQueueArgs {
+            command_queue: queue,
+        };
+        program.raw(wire::CL_RELEASE_COMMAND_QUEUE, &args, &[], &[]);
+    }
+}
+
+#[test]
 fn the_same_object_has_the_same_number_in_a_session() {
     let Some(agent) = agent(&[]) else { return };
     let mut program = Program::start(&agent.address);

@@ -156,6 +156,21 @@ pub struct DriverOptions {
     /// For tests: enqueues of this kind whose answer nobody waits for end with
     /// this error.
     pub refuses_posted: Option<(Op, i32)>,
+    /// The devices that are busy when a kernel comes.
+    pub warm_ups: WarmUps,
+}
+
+/// In front of kernels of which devices a moment's work is enqueued, so that a device that
+/// nobody uses does not take longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+pub enum WarmUps {
+    /// Of GPUs.
+    #[default]
+    Gpus,
+    /// Of all devices.
+    All,
+    /// Of none.
+    None,
 }
 
 impl Default for DriverOptions {
@@ -164,6 +179,7 @@ impl Default for DriverOptions {
             asks_arg_info: true,
             unknown_arg_info: false,
             refuses_posted: None,
+            warm_ups: WarmUps::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::generated::functions::Functions;
 use super::generated::types::*;
 use crate::back_end::procedures;
-use crate::back_end::{DriverOptions, Events, Pointer, References};
+use crate::back_end::{DriverOptions, Events, Pointer, References, WarmUps};
 use gil_kernel_signatures::Target;
 use gil_opencl_common::status;
 use gil_wire::Op;
@@ -194,6 +194,11 @@ impl Driver {
             }
         }
         Err(OpenClError::NoLibrary(failure.expect("a name was tried")))
+    }
+
+    /// In front of kernels of which devices something is enqueued.
+    pub fn warm_ups(&self) -> WarmUps {
+        self.options.warm_ups
     }
 
     fn of(library: Library, options: DriverOptions) -> Result<&'static Self, OpenClError> {

@@ -103,6 +103,7 @@ impl Manual for Board {
             session.not_enqueued(call, args.command_queue, result);
             return Ok(wire::ClEnqueueNDRangeKernelReply { result });
         }
+        session.warm_up(args.command_queue, &args.event_wait_list);
         session.may_be_first(&args);
         session.launching(call, (args.kernel, args.event), |session, call| {
             run::cl_enqueue_nd_range_kernel(session, call, &args)
@@ -114,6 +115,7 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::ClEnqueueTaskArgs,
     ) -> Result<wire::ClEnqueueTaskReply, Refusal> {
+        session.warm_up(args.command_queue, &args.event_wait_list);
         session.launching(call, (args.kernel, args.event), |session, call| {
             run::cl_enqueue_task(session, call, &args)
         })

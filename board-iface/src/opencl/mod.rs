@@ -37,6 +37,7 @@ pub mod subgroups;
 pub mod support;
 mod svm;
 mod waits;
+mod warm_up;
 mod work;
 
 pub use driver::{Driver, OpenClError};

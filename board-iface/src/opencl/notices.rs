@@ -194,8 +194,8 @@ impl Session {
 
     /// Says to a queue's context that an operation was refused.
     pub(super) fn say_refused(&self, op: Op, queue: Handle, error: cl_int) {
-        if let Some(made) = self.queue(queue) {
-            self.notices.say(made.context, sentence(op, error));
+        if let Some(context) = self.queue(queue).map(|made| made.context) {
+            self.notices.say(context, sentence(op, error));
         }
     }
 }

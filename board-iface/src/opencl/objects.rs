@@ -113,9 +113,9 @@ impl Session {
     }
 
     /// What is kept of a queue that the guest made.
-    pub(super) fn queue(&self, queue: Handle) -> Option<Made> {
+    pub(super) fn queue(&self, queue: Handle) -> Option<&Made> {
         match self.table.data(queue) {
-            Some(Data::Queue(made)) => Some(*made),
+            Some(Data::Queue(made)) => Some(made),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use super::generated::types::*;
 use super::objects::Data;
 use super::session::Session;
+use super::warm_up::WarmUp;
 use crate::back_end::{Call, Objects, Refusal};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
@@ -27,12 +28,14 @@ pub struct NewQueue {
 }
 
 /// The session's data about a queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Made {
     /// Whether it executes in order.
     pub in_order: bool,
     /// The guest's number of its context.
     pub context: Handle,
+    /// What is enqueued in front of a kernel that finds an idle device.
+    pub warm_up: WarmUp,
 }
 
 impl NewQueue {
@@ -75,7 +78,11 @@ impl NewQueue {
         if result == CL_SUCCESS {
             let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
             let context = self.context;
-            let made = Data::Queue(Made { in_order, context });
+            let made = Data::Queue(Made {
+                in_order,
+                context,
+                warm_up: WarmUp::default(),
+            });
             session.bind_with(Kind::CommandQueue, self.new, queue, made)?;
         }
         Ok(result)
