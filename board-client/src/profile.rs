@@ -17,6 +17,7 @@
 //! ratio = 2.5            # the target's CPU takes so many times as long as the board's
 //!
 //! [calls.gles]           # by the API's name
+//! submit_ns = 5000       # for which the CPU submits an operation, one after the other
 //! launch_ns = 31000      # from an operation's submission to its start
 //! gap_ns = 4000          # from the end of what it waits for to its start
 //! wake_ns = 20000        # to a start after a pause, besides,
@@ -137,6 +138,9 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calls {
+    /// Nanoseconds for which the CPU submits an operation; those of one queue are submitted one
+    /// after the other.
+    pub submit_ns: u64,
     /// Nanoseconds from an operation's submission until it starts on an idle device.
     pub launch_ns: u64,
     /// Nanoseconds from the end of what an operation waits for until it starts.
@@ -181,6 +185,7 @@ pub struct Fitted {
 impl Default for Calls {
     fn default() -> Self {
         Self {
+            submit_ns: 0,
             launch_ns: 0,
             gap_ns: 0,
             wake_ns: 0,
@@ -378,6 +383,7 @@ impl Profile {
         }
         for (name, calls) in &self.calls {
             let Calls {
+                submit_ns,
                 launch_ns,
                 gap_ns,
                 wake_ns,
@@ -388,14 +394,17 @@ impl Profile {
                 ..
             } = calls;
             // The driver's work on the CPU.
-            let [launch_ns, gap_ns, wake_ns, completion_ns] =
-                [launch_ns, gap_ns, wake_ns, completion_ns]
+            let [submit_ns, launch_ns, gap_ns, wake_ns, completion_ns] =
+                [submit_ns, launch_ns, gap_ns, wake_ns, completion_ns]
                     .map(|ns| (*ns as f64 * slower).round() as u64);
             let _ = write!(
                 text,
                 "+{name}.launch:{launch_ns}+{name}.gap:{gap_ns}+{name}.completion:{completion_ns}\
                  +{name}.scale:{scale}+{name}.offset:{offset_ns}"
             );
+            if submit_ns > 0 {
+                let _ = write!(text, "+{name}.submit:{submit_ns}");
+            }
             if wake_ns > 0 {
                 let _ = write!(text, "+{name}.wake:{idle_ns}/{wake_ns}");
             }
@@ -438,6 +447,7 @@ mod tests {
             device: "Mali \"T628\"".into(),
         };
         let calls = Calls {
+            submit_ns: 5_000,
             launch_ns: 31_000,
             gap_ns: 4_000,
             wake_ns: 20_000,
@@ -477,7 +487,7 @@ mod tests {
     #[test]
     fn the_setting_has_all_costs() {
         let costs = "cpu:2.5+opencl.launch:31000+opencl.gap:4000+opencl.completion:6000\
-                     +opencl.scale:1.02+opencl.offset:-40+opencl.wake:500000/20000";
+                     +opencl.scale:1.02+opencl.offset:-40+opencl.submit:5000+opencl.wake:500000/20000";
         assert_eq!(measured().costs().as_deref(), Some(costs));
         assert_eq!(Profile::empty().costs(), None);
     }

@@ -87,6 +87,7 @@ impl AllCosts {
         match key {
             "launch" => *launch_ns = value.parse().ok()?,
             "gap" => *gap_ns = value.parse().ok()?,
+            "submit" => costs.submit_ns = value.parse().ok()?,
             "completion" => costs.completion_ns = value.parse().ok()?,
             "scale" => costs.line = Line::new(value.parse().ok()?, costs.line.offset_ns())?,
             "offset" => costs.line = Line::new(costs.line.scale(), value.parse().ok()?)?,

@@ -5,7 +5,7 @@ mod support;
 use gil_host::Config;
 use gil_host::config::Time;
 use gil_uapi::WaitKind;
-use gil_wire::envelope::{Class, Envelope};
+use gil_wire::envelope::{Class, Engine, Envelope};
 use support::board::{Act, FakeBoard};
 use support::guest::{Guest, call, enqueue};
 use support::times::{CPU, DURATION, answers};
@@ -50,6 +50,40 @@ fn launches_gaps_and_completions_are_the_targets() {
         let expected = [first + 7_000, first + 4_000 + DURATION + 7_000];
         assert_eq!(ends(costs, time), expected, "{time:?}");
     }
+}
+
+#[test]
+fn operations_of_a_queue_are_submitted_one_after_the_other() {
+    let base = ENTRY + CPU;
+    for time in [Time::Async, Time::Strict] {
+        // The second is submitted while the first is executed, or later.
+        let first = base + 6_000 + DURATION;
+        let expected = [first, first + DURATION];
+        assert_eq!(ends("opencl.submit:6000", time), expected, "{time:?}");
+    }
+    let first = base + 30_000 + DURATION;
+    let expected = [first, base + 60_000 + DURATION];
+    assert_eq!(ends("opencl.submit:30000", Time::Async), expected);
+}
+
+#[test]
+fn a_copy_by_the_bus_has_the_drivers_work_in_it() {
+    let returns = |costs: &str| {
+        let board = FakeBoard::new(|call| Act {
+            cpu_ns: 50_000,
+            ..answers(call)
+        });
+        let mut guest = guest(&board, costs, Time::Async);
+        let copy = Envelope {
+            engine: Engine::COPY_IN,
+            ..enqueue(1, ENTRY)
+        };
+        guest.submit(&[copy], &[]).deadline_ns
+    };
+    assert_eq!(returns("opencl.launch:9"), ENTRY + 50_000);
+    // What takes a thread on the board 50 us takes the bus 4.
+    assert_eq!(returns("opencl.to:4000/1e9"), ENTRY + 4_000);
+    assert_eq!(returns("opencl.to:80000/1e9"), ENTRY + 50_000);
 }
 
 #[test]

@@ -6,6 +6,9 @@ use crate::{Clocks, Delays, Engine, Transfer};
 /// changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
+    /// Nanoseconds of the CPU for which an operation is submitted: those of one queue are
+    /// submitted one after the other.
+    pub submit_ns: u64,
     /// What passes before an operation starts.
     pub delays: Delays,
     /// What the first operation after a pause waits for besides.
@@ -63,6 +66,7 @@ pub struct Measured {
 impl Costs {
     /// Nothing is added.
     pub const NONE: Self = Self {
+        submit_ns: 0,
         delays: Delays {
             launch_ns: 0,
             gap_ns: 0,

@@ -373,6 +373,7 @@ impl Profile {
         }
         for (name, calls) in &self.calls {
             let all = [
+                ("submit_ns", calls.submit_ns),
                 ("launch_ns", calls.launch_ns),
                 ("gap_ns", calls.gap_ns),
                 ("wake_ns", calls.wake_ns),

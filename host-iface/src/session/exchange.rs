@@ -131,7 +131,7 @@ impl Session {
             Class::Enqueue => {
                 let operation = self.schedule.operation(main, main.entry_ns);
                 let timeline = &self.schedule.timeline;
-                let at_once_ns = main.submission.now_ns();
+                let at_once_ns = main.submission.now_ns().max(operation.submit_ns);
                 let by_ns = at_once_ns.saturating_add(operation.delays.launch_ns);
                 timeline.would_start(&operation, by_ns)
             }

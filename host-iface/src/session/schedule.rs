@@ -16,6 +16,10 @@ use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 use gil_wire::message::Report;
 use std::sync::Arc;
 
+/// Most queues of which it is known when the last operation was submitted, unless more of
+/// them have operations that are yet to be submitted.
+const SUBMITTED_MAX: usize = 64;
+
 /// The timeline, with endings as the board says them.
 pub(super) type Timeline = gil_timing::Timeline<Ending>;
 type Times = gil_timing::Times<Ending>;
@@ -93,6 +97,9 @@ pub(super) struct Schedule {
     pub(super) unreported: usize,
     /// What the target adds.
     pub(super) costs: Arc<AllCosts>,
+    /// When the last operation of a queue was submitted, by API and queue. A checkpoint does
+    /// not have it: it is microseconds ahead of what is enqueued then.
+    submitted: HashMap<(u16, u64), u64>,
 }
 
 impl Schedule {
@@ -105,6 +112,7 @@ impl Schedule {
             kept_input: 0,
             unreported: 0,
             costs: target.costs,
+            submitted: HashMap::new(),
         }
     }
 
@@ -131,7 +139,19 @@ impl Schedule {
 
     /// Puts an operation that is expected on the timeline.
     pub(super) fn enqueue(&mut self, call: &Call<'_>, submit_ns: u64) -> Result<(), Refusal> {
-        let put = self.timeline.enqueue(self.operation(call, submit_ns));
+        let operation = self.operation(call, submit_ns);
+        let envelope = call.envelope;
+        if self.submission_ns(envelope) > 0
+            && let Some(queue) = envelope.queue
+        {
+            let place = self.submitted.entry((envelope.op.api(), queue.id));
+            *place.or_default() = operation.submit_ns;
+            if self.submitted.len() > SUBMITTED_MAX {
+                // What is past delays nothing.
+                self.submitted.retain(|_, at| *at > submit_ns);
+            }
+        }
+        let put = self.timeline.enqueue(operation);
         put.map_err(|error| Refusal::Bad(error.to_string()))
     }
 
@@ -175,6 +195,15 @@ impl Schedule {
     pub(super) fn operation(&self, call: &Call<'_>, submit_ns: u64) -> Operation {
         let envelope = call.envelope;
         let queue = envelope.queue;
+        let submit_ns = match self.submission_ns(envelope) {
+            0 => submit_ns,
+            takes_ns => {
+                let place = queue.map(|queue| (envelope.op.api(), queue.id));
+                let last_ns = place.and_then(|place| self.submitted.get(&place));
+                let from_ns = last_ns.copied().unwrap_or_default().max(submit_ns);
+                from_ns.saturating_add(takes_ns)
+            }
+        };
         Operation {
             event: envelope.signals.unwrap_or_default(),
             entry_ns: call.entry_ns,
@@ -190,6 +219,17 @@ impl Schedule {
         }
     }
 
+    /// How long it is submitted. What only orders others takes none, and what a copy takes
+    /// by the target's bus has it in it.
+    fn submission_ns(&self, envelope: &Envelope<'_>) -> u64 {
+        let costs = self.costs.of(envelope.op);
+        let engine = Engine(envelope.engine.0);
+        match engine == Engine::NONE || costs.transfer(engine).is_some() {
+            true => 0,
+            false => costs.submit_ns,
+        }
+    }
+
     /// What passes before an operation starts. What only orders others begins at once.
     fn delays(&self, envelope: &Envelope<'_>, submit_ns: u64) -> Delays {
         if Engine(envelope.engine.0) == Engine::NONE {
@@ -200,9 +240,11 @@ impl Schedule {
             0 => costs.wake.at(submit_ns, self.timeline.last_end_ns()),
             _ => 0,
         };
+        // What a copy by the target's bus adds to a program has the gap in it.
+        let has_gap = costs.transfer(Engine(envelope.engine.0)).is_none();
         Delays {
             launch_ns: costs.delays.launch_ns.saturating_add(wake_ns),
-            ..costs.delays
+            gap_ns: if has_gap { costs.delays.gap_ns } else { 0 },
         }
     }
 
@@ -217,9 +259,18 @@ impl Schedule {
             .unwrap_or_default()
     }
 
-    /// When a call returns on the target that took the board's CPU so long.
+    /// When a call returns on the target that took the board's CPU so long. A copy by the
+    /// target's bus takes no longer than that says, which has the driver's work in it.
     pub(super) fn returns_ns(&self, main: &Call<'_>, cpu_ns: u64) -> u64 {
-        main.entry_ns.saturating_add(self.costs.cpu.at(cpu_ns))
+        let envelope = main.envelope;
+        let costs = self.costs.of(envelope.op);
+        let transfer = costs.transfer(Engine(envelope.engine.0));
+        let cpu_ns = self.costs.cpu.at(cpu_ns);
+        let cpu_ns = match transfer.filter(|_| envelope.class == Class::Enqueue) {
+            Some(transfer) => cpu_ns.min(transfer.of(moved(main))),
+            None => cpu_ns,
+        };
+        main.entry_ns.saturating_add(cpu_ns)
     }
 
     /// When an enqueue reaches its queue, which returns then if nothing waits for it. What a
