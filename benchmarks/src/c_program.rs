@@ -130,7 +130,31 @@ pub fn said(command: &mut Command) -> Result<String, BenchError> {
     }
 }
 
-/// The same, of its standard error.
+/// How many repetitions each of this many processes makes that share so many: at least 3.
+pub fn shared(repetitions: u32, processes: u32) -> u32 {
+    repetitions.div_ceil(processes).max(3)
+}
+
+/// Runs such a program in one process after the other, since what one takes differs from what
+/// another takes by more than its repetitions do: by where its memory lies, and on which
+/// processor it is executed. The first line is the device's name, and there once.
+///
+/// # Errors
+/// As `run`'s.
+pub fn pooled(
+    processes: u32,
+    run: impl Fn() -> Result<String, BenchError>,
+) -> Result<String, BenchError> {
+    let mut text = run()?;
+    for _ in 1..processes {
+        let more = run()?;
+        let rest = more.split_once('\n').map_or("", |(_, rest)| rest);
+        text += rest;
+    }
+    Ok(text)
+}
+
+/// The same as [`said`], of its standard error.
 ///
 /// # Errors
 /// As [`said`].

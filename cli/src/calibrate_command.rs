@@ -210,8 +210,9 @@ fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
+        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
         Words::from(calls.device.as_str()),
+        ns(calls.submit_ns),
         ns(calls.launch_ns),
         ns(calls.gap_ns),
         ns(calls.wake_ns),

@@ -35,6 +35,10 @@ const FITTED: [&str; 10] = [
 const SPREAD_MAX: f64 = 0.1;
 /// How often a program is measured that something disturbed.
 const ROUNDS: u32 = 3;
+/// Processes that share the repetitions.
+const NATIVE_PROCESSES: u32 = 15;
+/// The same in the guest, where each is a run.
+const GUEST_PROCESSES: u32 = 3;
 /// Longest name of a program.
 const NAME_MAX: usize = 32;
 
@@ -165,8 +169,11 @@ pub fn programs(
         None => {
             let named = |names: &[String]| {
                 say(&progress("on this machine's device", names));
-                let mut command = Command::new(&built.native);
-                c_program::said(command.arg(args.times.to_string()).args(names))
+                c_program::pooled(NATIVE_PROCESSES, || {
+                    let times = c_program::shared(args.times, NATIVE_PROCESSES);
+                    let mut command = Command::new(&built.native);
+                    c_program::said(command.arg(times.to_string()).args(names))
+                })
             };
             settled(&built.native, named)?
         }
@@ -284,19 +291,22 @@ impl Guest<'_> {
         let named = |names: &[String]| {
             (self.say)(&progress(&format!("in the guest, times {how}"), names));
             let json = self.folder.join("report.json");
-            let mut command = match &self.args.board {
-                Some(board) => {
-                    let mut command = c_program::in_guest(&json)?;
-                    command.arg("--board").arg(board);
-                    command
+            c_program::pooled(GUEST_PROCESSES, || {
+                let mut command = match &self.args.board {
+                    Some(board) => {
+                        let mut command = c_program::in_guest(&json)?;
+                        command.arg("--board").arg(board);
+                        command
+                    }
+                    None => c_program::in_guest_with_kernels(&json)?,
+                };
+                if calls.is_some() {
+                    command.arg("--board-profile").arg(&path);
                 }
-                None => c_program::in_guest_with_kernels(&json)?,
-            };
-            if calls.is_some() {
-                command.arg("--board-profile").arg(&path);
-            }
-            command.args(&self.args.options).arg(self.program);
-            c_program::said(command.arg(self.args.times.to_string()).args(names))
+                command.args(&self.args.options).arg(self.program);
+                let times = c_program::shared(self.args.times, GUEST_PROCESSES);
+                c_program::said(command.arg(times.to_string()).args(names))
+            })
         };
         settled(self.program, named).map(|(_, programs)| programs)
     }
@@ -339,9 +349,9 @@ fn parsed(text: &str, path: &Path) -> Result<(String, Vec<Program>), BenchError>
                 at + 2
             ),
         })?;
-        match programs.last_mut() {
-            Some((last, lines)) if last == name => lines.push(read),
-            _ => programs.push((name.into(), vec![read])),
+        match programs.iter_mut().find(|(known, _)| known == name) {
+            Some((_, lines)) => lines.push(read),
+            None => programs.push((name.into(), vec![read])),
         }
     }
     if programs.is_empty() {
