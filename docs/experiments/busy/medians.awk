@@ -27,8 +27,8 @@ END {
         name = names[i]
         one = median(whole[1, name])
         other = median(whole[2, name])
-        printf "%s,%d,%d,%s,", name, one, other, more(one, other)
-        printf "%d,%d,", median(gpu[1, name]), median(gpu[2, name])
+        printf "%s,%.0f,%.0f,%s,", name, one, other, more(one, other)
+        printf "%.0f,%.0f,", median(gpu[1, name]), median(gpu[2, name])
         print more(median(rest[1, name]), median(rest[2, name]))
     }
 }

@@ -29,7 +29,7 @@ END {
         measured = median(native[name])
         before = median(simulated[name, "before"])
         after = median(simulated[name, "after"])
-        printf "%s,%d,%d,%s,", name, measured, before, error(before, measured)
-        printf "%d,%s,%d\n", after, error(after, measured), median(own[name, "after"])
+        printf "%s,%.0f,%.0f,%s,", name, measured, before, error(before, measured)
+        printf "%.0f,%s,%.0f\n", after, error(after, measured), median(own[name, "after"])
     }
 }
