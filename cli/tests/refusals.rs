@@ -611,7 +611,7 @@ fn copies_that_were_disturbed_are_in_no_profile() {
     let bench = Bench::new();
     let calibrate = |from: u32| {
         let text = format!(
-            "GPU\nlaunch 50000 239000 27000 2000 90000\nfrom 4 60000\nfrom 65536 {from}\nto 4 70000\n"
+            "GPU\nlaunch 50000 239000 27000 2000 90000 2000 3000\nfrom 4 80000\nfrom 65536 {from}\nto 4 90000\n"
         );
         std::fs::write(bench.path("native.txt"), text).unwrap();
         let args = [
@@ -627,7 +627,7 @@ fn copies_that_were_disturbed_are_in_no_profile() {
         let profile = std::fs::read_to_string(bench.path("board.toml")).unwrap();
         (String::from_utf8(output.stderr).unwrap(), profile)
     };
-    let (said, profile) = calibrate(72_000);
+    let (said, profile) = calibrate(92_000);
     assert_eq!(said, "");
     assert!(
         profile.contains("from = ") || profile.contains("[copies.opencl.from]"),
@@ -637,7 +637,7 @@ fn copies_that_were_disturbed_are_in_no_profile() {
     let (said, profile) = calibrate(52_000);
     assert_eq!(
         said,
-        "gil: copies from the device are left out of the profile and last as on the board, since one of 65536 bytes took 2000 ns, and one of 4 bytes 10000 ns: leave the machine to the measurement, or measure more often, with `launches 4 64` there\n"
+        "gil: copies from the device are left out of the profile and last as on the board, since one of 65536 bytes took 2000 ns, and one of 4 bytes 30000 ns: leave the machine to the measurement, or measure more often, with `launches 4 64` there\n"
     );
     assert!(!profile.contains("65536"), "{profile}");
     assert!(
