@@ -194,11 +194,11 @@ fn simulated_time_is_the_boards_and_the_guest_cpus() {
     assert_eq!(slow.simulated, quick.simulated);
     assert_eq!(same, predicted);
     assert!(slow.wall.board_ns >= 160_000_000);
-    // What is left is scheduling, however loaded this machine is; nothing is
-    // counted twice.
+    // What is left is scheduling: on a loaded machine a thread may be taken off the CPU
+    // between two looks at the clock. What the board takes is not counted twice.
     println!("wall: {:?}", slow.wall);
     let twice = -slow.wall.unaccounted_ns.min(0) as u64;
-    assert!(twice * 50 < slow.wall.total_ns, "{:?}", slow.wall);
+    assert!(twice * 8 < slow.wall.total_ns, "{:?}", slow.wall);
 }
 
 #[test]
