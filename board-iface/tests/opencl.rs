@@ -782,6 +782,33 @@ fn two_endless_kernels_and_a_hang_up_leave_their_places_free() {
     drop(both);
 }
 
+/// A kernel that waits for the program, and behind it one that was never launched before.
+#[test]
+fn a_first_launch_behind_a_kernel_that_waits_keeps_the_program_going() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let (queue, other) = (program.queue(0), program.queue(0));
+    let flag = program.buffer(64);
+    program.write(queue, flag, &[0; 64], &[]).ended();
+    let source = "kernel void waits(global volatile int *a) { while (!a[0]) {} }";
+    let built = program.program(source);
+    assert_eq!(program.build(built, ""), SUCCESS);
+    let waits = program.kernel(built, "waits");
+    let argument = KernelArgument::Handle(flag);
+    assert_eq!(program.arg(waits, 0, 8, argument), SUCCESS);
+    let buffer = program.buffer(64);
+    let scale = program.scale(buffer, 3);
+    program.write(queue, buffer, &bytes(&[5; 16]), &[]).ended();
+    program.client.finish = false;
+    assert_eq!(program.run(queue, waits, 1, &[]).result, SUCCESS);
+    assert_eq!(program.run(queue, scale, 16, &[]).result, SUCCESS);
+    program.client.finish = true;
+    program.write(other, flag, &[1; 64], &[]).ended();
+    let read = program.read(queue, buffer, 64, &[]);
+    read.ended();
+    assert_eq!(ints(&read.done.out[0]), [15; 16]);
+}
+
 /// A program, as soon as the one session there may be is free.
 fn connect_when_free(agent: &Agent) -> Program {
     let until = Instant::now() + Duration::from_secs(20);

@@ -185,6 +185,12 @@ impl Operations {
         !self.blocked.is_empty() || !self.under_way.is_empty()
     }
 
+    /// Those under way on a queue that are not reported.
+    pub fn under_way_on(&self, queue: Pointer) -> impl Iterator<Item = &Operation> {
+        let all = self.under_way.values();
+        all.filter(move |operation| operation.queue.queue == queue)
+    }
+
     /// Whether no operation enqueued now would be blocked.
     pub fn none_blocks(&self) -> bool {
         self.unset.is_empty() && self.blocked.is_empty()

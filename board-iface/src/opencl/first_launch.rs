@@ -5,7 +5,8 @@
 //!
 //! A session looks once for each kernel and size: it lets the queue run empty, launches, and
 //! counts what the process's other threads and its children do on the CPU until the operation
-//! starts.
+//! starts. Behind an operation that does not end soon, which may wait for the program itself,
+//! it looks no more.
 
 use super::driver::{Driver, fetch, fetch_handle};
 use super::generated::types::*;
@@ -26,6 +27,8 @@ const SIZES_MAX: usize = 16;
 const SHORT: Duration = Duration::from_micros(200);
 /// How long an operation may take to start. Other users of the device may be why.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a queue may take to run empty.
+const QUIET: Duration = Duration::from_secs(2);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -38,6 +41,8 @@ pub struct FirstLaunches {
     under_way: Option<First>,
     /// What they took that no answer has told yet.
     owed: Option<Owed>,
+    /// Whether a queue did not run empty: no more are looked at.
+    gave_up: bool,
 }
 
 /// One first launch.
@@ -68,22 +73,40 @@ impl Session {
         let Some(number) = self.first(args) else {
             return;
         };
-        if !args.event_wait_list.is_empty() || !self.operations.none_blocks() {
+        let waits = !args.event_wait_list.is_empty() || !self.operations.none_blocks();
+        if waits || self.first_launches.gave_up {
             return;
         }
         let Ok(queue) = self.table.get(args.command_queue, Kind::CommandQueue) else {
             return;
         };
-        if self.operations.is_busy()
-            && let Some(finish) = self.functions().clFinish
-        {
-            // SAFETY: the queue is alive.
-            unsafe { finish(queue.as_ptr().cast()) };
+        if !self.runs_empty(queue) {
+            self.first_launches.gave_up = true;
+            return;
         }
         self.first_launches.under_way = Some(First {
             number,
             others: cpu_time::others(),
         });
+    }
+
+    /// Lets a queue run empty; whether it did.
+    fn runs_empty(&self, queue: Pointer) -> bool {
+        let began = Instant::now();
+        let is_busy = || {
+            let mut all = self.operations.under_way_on(queue);
+            all.any(|operation| !self.driver.has_ended(operation.event))
+        };
+        if is_busy() {
+            self.driver.flush(queue);
+        }
+        while is_busy() {
+            if began.elapsed() > QUIET {
+                return false;
+            }
+            sleep(PAUSE);
+        }
+        true
     }
 
     /// The number of the launch, if it is a first one.
