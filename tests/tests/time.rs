@@ -351,6 +351,23 @@ fn a_kernels_first_launch_compiles_it_and_takes_the_same_each_time() {
     assert!(more < COMPILED_NS, "{first:?} {later:?}");
 }
 
+/// What another queue's kernel is executed meanwhile on the same processors is no compiling.
+#[test]
+fn a_first_launch_beside_another_kernel_does_not_pay_for_it() {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap();
+    let part = (since.as_nanos() as u32).to_string();
+    let program = guest_program("tests/guest/cl_first_launch_busy.c", Link::OpenCl);
+    let program = program.display().to_string();
+    let run = Run::new([&*program, &part, "50000000"]).finish().ok();
+    let gpu_ns = run.integer("/simulated/gpu_ns");
+    let entries = run.report["entries"].as_array().unwrap();
+    let of = |entry: &&serde_json::Value| entry["name"] == "clEnqueueNDRangeKernel";
+    let launches = entries.iter().find(of).unwrap();
+    let cpu_ns = i128::from(launches["board_cpu_ns"].as_i64().unwrap());
+    assert!(gpu_ns > 500_000_000, "{gpu_ns}");
+    assert!(cpu_ns < gpu_ns / 4, "{cpu_ns} {gpu_ns}");
+}
+
 /// Shortest time that an OpenCL library and its drivers need to load.
 const LOAD_MIN_NS: i128 = 1_000_000;
 /// What the functions of the first call may take besides, one time more than another.

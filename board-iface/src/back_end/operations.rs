@@ -185,10 +185,9 @@ impl Operations {
         !self.blocked.is_empty() || !self.under_way.is_empty()
     }
 
-    /// Those under way on a queue that are not reported.
-    pub fn under_way_on(&self, queue: Pointer) -> impl Iterator<Item = &Operation> {
-        let all = self.under_way.values();
-        all.filter(move |operation| operation.queue.queue == queue)
+    /// The real events of those under way.
+    pub fn events_under_way(&self) -> impl Iterator<Item = Pointer> + '_ {
+        self.under_way.values().map(|operation| operation.event)
     }
 
     /// Whether no operation enqueued now would be blocked.

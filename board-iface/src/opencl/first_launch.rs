@@ -3,10 +3,10 @@
 //! so that neither a call's time nor the operation's has it in it. It takes as long in each
 //! run as it took first, like a build.
 //!
-//! A session looks once for each kernel and size: it lets the queue run empty, launches, and
-//! counts what the process's other threads and its children do on the CPU until the operation
-//! starts. Behind an operation that does not end soon, which may wait for the program itself,
-//! it looks no more.
+//! A session looks once for each kernel and size: it lets all its queues run empty, since a
+//! device's work may be done by the process's threads, launches, and counts what the other
+//! threads and the process's children do on the CPU until the operation starts. Behind an
+//! operation that does not end soon, which may wait for the program itself, it looks no more.
 
 use super::driver::{Driver, fetch, fetch_handle};
 use super::generated::types::*;
@@ -27,7 +27,7 @@ const SIZES_MAX: usize = 16;
 const SHORT: Duration = Duration::from_micros(200);
 /// How long an operation may take to start. Other users of the device may be why.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a queue may take to run empty.
+/// How long the queues may take to run empty.
 const QUIET: Duration = Duration::from_secs(2);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -41,7 +41,7 @@ pub struct FirstLaunches {
     under_way: Option<First>,
     /// What they took that no answer has told yet.
     owed: Option<Owed>,
-    /// Whether a queue did not run empty: no more are looked at.
+    /// Whether the queues did not run empty, or a launch did not start: no more are looked at.
     gave_up: bool,
 }
 
@@ -77,10 +77,7 @@ impl Session {
         if waits || self.first_launches.gave_up {
             return;
         }
-        let Ok(queue) = self.table.get(args.command_queue, Kind::CommandQueue) else {
-            return;
-        };
-        if !self.runs_empty(queue) {
+        if !self.runs_empty() {
             self.first_launches.gave_up = true;
             return;
         }
@@ -90,17 +87,16 @@ impl Session {
         });
     }
 
-    /// Lets a queue run empty; whether it did.
-    fn runs_empty(&self, queue: Pointer) -> bool {
+    /// Lets all queues run empty; whether they did. Each operation's queue was flushed as it was
+    /// enqueued.
+    fn runs_empty(&self) -> bool {
         let began = Instant::now();
-        let is_busy = || {
-            let mut all = self.operations.under_way_on(queue);
-            all.any(|operation| !self.driver.has_ended(operation.event))
-        };
-        if is_busy() {
-            self.driver.flush(queue);
-        }
-        while is_busy() {
+        let mut left: Vec<Pointer> = self.operations.events_under_way().collect();
+        while let Some(event) = left.last() {
+            if self.driver.has_ended(*event) {
+                left.pop();
+                continue;
+            }
             if began.elapsed() > QUIET {
                 return false;
             }
@@ -166,7 +162,13 @@ impl Session {
             self.driver.flush(queue);
         }
         let began = Instant::now();
-        while self.driver.is_waiting(event) && began.elapsed() < PATIENCE {
+        while self.driver.is_waiting(event) {
+            if began.elapsed() >= PATIENCE {
+                // What the threads did so long is not known for compiling.
+                self.first_launches.gave_up = true;
+                cpu_time::look();
+                return;
+            }
             sleep(PAUSE);
         }
         let took = cpu_time::others().saturating_sub(others);
