@@ -152,7 +152,8 @@ impl Accuracy {
         } = &self.fit;
         text += match unknown {
             Unknown::Nothing => {
-                "no scale and no offset predict a program better from the others than none do: "
+                return text
+                    + "no scale and no offset predict a program better from the others than none do, so neither is fitted\n";
             }
             Unknown::Scale => "an offset predicts a program no better from the others: ",
             Unknown::Both => "",

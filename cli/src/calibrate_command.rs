@@ -206,18 +206,29 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
+/// How long a kernel lasts beside what its timers say.
+fn profiled(offset_ns: i64) -> String {
+    match offset_ns {
+        0 => "as profiled".into(),
+        _ => {
+            let less = us(Duration::from_nanos(offset_ns.unsigned_abs()));
+            format!("{less:.1} us less than profiled")
+        }
+    }
+}
+
 fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {:.1} us less than profiled; medians of {}\n",
+        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {}; medians of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.submit_ns),
         ns(calls.launch_ns),
         ns(calls.gap_ns),
         ns(calls.wake_ns),
         ns(calls.completion_ns),
-        ns(calls.offset_ns.unsigned_abs()),
+        profiled(calls.offset_ns),
         calls.repetitions,
     );
     let Some(guest) = &launched.guest else {

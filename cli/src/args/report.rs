@@ -114,29 +114,26 @@ fn there(path: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// The first option that was given, by its name.
+fn first(options: &[(bool, &'static str)]) -> Option<&'static str> {
+    let mut given = options.iter().filter(|(is_given, _)| *is_given);
+    given.next().map(|(_, name)| *name)
+}
+
 impl ReportArgs {
     /// An option that only logs of calls have, if one was given.
     pub fn of_calls(&self) -> Option<&'static str> {
-        let given = [
+        let others = [
             (self.other.is_some(), "a second file"),
-            (self.by.is_some(), "--by"),
             (self.top.is_some(), "--top"),
-            (self.csv.is_some(), "--csv"),
-            (self.csv_calls.is_some(), "--csv-calls"),
-            (self.perfetto.is_some(), "--perfetto"),
-            (self.html.is_some(), "--html"),
-            (self.flame.is_some(), "--flame"),
-            (self.stacks.is_some(), "--stacks"),
-            (self.flame_of.is_some(), "--flame-of"),
             (!self.symbols.is_empty(), "--symbols"),
         ];
-        let first = given.into_iter().find(|(is_given, _)| *is_given);
-        first.map(|(_, name)| name)
+        first(&others).or_else(|| self.of_one_log())
     }
 
     /// An option of what is made of one log, if one was given.
     pub fn of_one_log(&self) -> Option<&'static str> {
-        let given = [
+        first(&[
             (self.by.is_some(), "--by"),
             (self.csv.is_some(), "--csv"),
             (self.csv_calls.is_some(), "--csv-calls"),
@@ -145,9 +142,7 @@ impl ReportArgs {
             (self.flame.is_some(), "--flame"),
             (self.stacks.is_some(), "--stacks"),
             (self.flame_of.is_some(), "--flame-of"),
-        ];
-        let first = given.into_iter().find(|(is_given, _)| *is_given);
-        first.map(|(_, name)| name)
+        ])
     }
 
     /// The files that are written, with their options.
