@@ -2,7 +2,7 @@
 
 use crate::apart::{self, Same};
 use crate::args::ReportArgs;
-use crate::output::{Output, OutputError};
+use crate::output::{Output, TakeError};
 use crate::report::harmless;
 use gil_call_report::difference;
 use gil_call_report::flame::Flame;
@@ -28,7 +28,7 @@ pub enum CallsReportError {
     Log(#[from] LogError),
     /// A file that is written.
     #[error(transparent)]
-    Output(#[from] OutputError),
+    Output(#[from] TakeError),
     /// Another file, and standard output.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -309,7 +309,7 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn create(option: &'static str, path: &Path) -> Result<Out, OutputError> {
+fn create(option: &'static str, path: &Path) -> Result<Out, TakeError> {
     match is_stdout(path) {
         true => Ok(Box::new(BufWriter::new(io::stdout()))),
         false => {

@@ -132,12 +132,37 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Makes it, or makes it empty, to be written piece by piece.
+    /// Keeps a regular file that is there from other commands, as long as what is returned
+    /// lives.
     ///
     /// # Errors
-    /// [`OutputError`].
-    pub fn create(self) -> Result<File, OutputError> {
-        File::create(self.path).map_err(|error| self.failed(error))
+    /// [`TakeError`] if a run writes or reads it.
+    pub fn alone(self) -> Result<Option<Flock<File>>, TakeError> {
+        let is_file = fs::metadata(self.path).is_ok_and(|meta| meta.is_file());
+        // What cannot be opened is found out as it is written.
+        let file = is_file.then(|| File::open(self.path).ok()).flatten();
+        file.map_or(Ok(None), |file| lock(file, self))
+    }
+
+    /// Makes it, or makes it empty, to be written piece by piece. A regular file is this
+    /// command's alone until what is returned is dropped.
+    ///
+    /// # Errors
+    /// [`TakeError`]; what is there stays as it was then.
+    pub fn create(self) -> Result<Begun, TakeError> {
+        let failed = |error| self.failed(error);
+        let is_other = fs::metadata(self.path).is_ok_and(|meta| !meta.is_file());
+        if is_other || is_of_this_process(self.path) {
+            let file = File::create(self.path).map_err(failed)?;
+            return Ok(Begun { file, _lock: None });
+        }
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        let file = options.open(self.path).map_err(failed)?;
+        let _lock = lock(file.try_clone().map_err(failed)?, self)?;
+        // Only now: what a run writes or reads there is not lost.
+        file.set_len(0).map_err(failed)?;
+        Ok(Begun { file, _lock })
     }
 
     /// Writes all of it. A regular file takes the place of the earlier one once it is whole.
@@ -237,6 +262,23 @@ pub enum TakeError {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// A file that is written piece by piece.
+#[derive(Debug)]
+pub struct Begun {
+    file: File,
+    _lock: Option<Flock<File>>,
+}
+
+impl Write for Begun {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// A file that no other run takes as long as this value lives. One that was not there

@@ -76,7 +76,9 @@ pub fn check_json(args: &RunArgs) -> Result<(), RecordedError> {
     let Some(path) = &args.json else {
         return Ok(());
     };
-    Output::of(JSON, path).check()?;
+    let output = Output::of(JSON, path);
+    output.check()?;
+    let _alone = output.alone()?;
     check_apart(args, |option| option == JSON)
 }
 

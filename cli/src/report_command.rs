@@ -2,6 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::calls_report::{self, CallsReportError};
+use crate::output::{Output, TakeError};
 use crate::report::harmless;
 use gil_report::{Document, PlotError, ReportError};
 use gil_wire::words::Words;
@@ -17,6 +18,9 @@ pub enum ShowError {
     /// Its picture.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// The picture's file.
+    #[error(transparent)]
+    Taken(#[from] TakeError),
     /// A log of calls.
     #[error(transparent)]
     Calls(#[from] CallsReportError),
@@ -28,7 +32,7 @@ impl ShowError {
         match self {
             Self::Report(error) => calls_report::is_closed_pipe(error),
             Self::Calls(error) => error.is_closed_pipe(),
-            Self::Plot(_) => false,
+            Self::Plot(_) | Self::Taken(_) => false,
         }
     }
 }
@@ -59,6 +63,7 @@ fn print_document(args: &ReportArgs, file: impl io::Read) -> Result<(), ShowErro
     if let Some(picture) = &args.plot {
         let jobs = document.report.as_ref().and_then(|it| it.jobs.as_ref());
         let jobs = jobs.ok_or_else(|| PlotError::NoJobs(args.file.clone()))?;
+        let _alone = Output::of("--plot", picture).alone()?;
         jobs.draw(picture)?;
     }
     let mut text = format!("{}\n", Words::from(document.argv.join(" ")));

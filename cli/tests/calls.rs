@@ -3,6 +3,7 @@
 use gil_files::calls::{Begun, Encoder, FILE, Finished, Interval, Operation, Record, Row, plain};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
+use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -305,6 +306,38 @@ fn files_that_are_no_logs_are_refused_in_a_sentence() {
     );
     report.refuses(&[&good, "--csv-calls", "/dev/full"], &["cannot be written"]);
     report.refuses(&[&good, "--perfetto", "/dev/full"], &["cannot be written"]);
+}
+
+/// A recording that a run writes, or answers from, is not made empty.
+#[test]
+fn a_file_in_use_is_no_place_for_a_report() {
+    let report = Report::new();
+    let good = report.file("good", &log(3));
+    let used = report.file("used", b"a recording");
+    let ways = [
+        (FlockArg::LockExclusiveNonblock, "another run writes"),
+        (FlockArg::LockSharedNonblock, "another run replays"),
+    ];
+    for (how, what) in ways {
+        let file = fs::File::open(&used).unwrap();
+        let lock = Flock::lock(file, how).map_err(|(_, errno)| errno).unwrap();
+        for option in [
+            "--csv",
+            "--csv-calls",
+            "--perfetto",
+            "--html",
+            "--flame",
+            "--stacks",
+        ] {
+            let words = [&format!("{what} {option}"), "name another file"];
+            report.refuses(&[&good, option, &used], &words);
+        }
+        assert_eq!(fs::read(&used).unwrap(), b"a recording");
+        drop(lock);
+    }
+    report.prints(&[&good, "--csv", &used]);
+    let table = fs::read_to_string(&used).unwrap();
+    assert_eq!(table, report.prints(&[&good, "--csv", "-"]));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Bench, succeeds};
+use nix::fcntl::{Flock, FlockArg};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -286,6 +287,31 @@ fn what_a_run_reads_is_no_place_for_what_it_writes() {
     bench.refuses(&mut bench.gil(&two), 125, &["are the same file"]);
     assert_eq!(std::fs::read(&program).unwrap(), before);
     assert_eq!(std::fs::read(bench.path("data")).unwrap(), b"A=1\n");
+}
+
+/// Another run's report and a picture would take the place of what is read or written.
+#[test]
+fn a_recording_in_use_is_no_place_for_a_report() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    std::fs::write(bench.path("r.json"), JOBS).unwrap();
+    std::fs::write(bench.path("used"), "a recording").unwrap();
+    let lock = |how| {
+        let file = std::fs::File::open(bench.path("used")).unwrap();
+        Flock::lock(file, how).map_err(|(_, errno)| errno).unwrap()
+    };
+    let (run, plot) = (
+        ["run", "--json", "used", "./arm64"],
+        ["report", "r.json", "--plot", "used"],
+    );
+    let writes = lock(FlockArg::LockExclusiveNonblock);
+    bench.refuses(&mut bench.gil(&run), 125, &["another run writes --json"]);
+    bench.refuses(&mut bench.gil(&plot), 1, &["another run writes --plot"]);
+    drop(writes);
+    let _reads = lock(FlockArg::LockSharedNonblock);
+    bench.refuses(&mut bench.gil(&run), 125, &["another run replays --json"]);
+    bench.refuses(&mut bench.gil(&plot), 1, &["another run replays --plot"]);
+    assert_eq!(std::fs::read(bench.path("used")).unwrap(), b"a recording");
 }
 
 /// What the guest reads in a shared folder, and anything else that gil knows nothing of.
