@@ -168,7 +168,7 @@ impl<'a> Output<'a> {
     /// Writes all of it. A regular file takes the place of the earlier one once it is whole.
     ///
     /// # Errors
-    /// [`OutputError`].
+    /// [`OutputError`], also if a run took what is there since [`Output::check`].
     pub fn write(self, bytes: &[u8]) -> Result<(), OutputError> {
         if is_of_this_process(self.path) {
             // Behind what is there: a shell may have led the program's output there, too.
@@ -176,6 +176,13 @@ impl<'a> Output<'a> {
             let written = file.and_then(|mut file| file.write_all(bytes));
             return written.map_err(|error| self.failed(error));
         }
+        let _alone = self.alone().map_err(|error| match error {
+            TakeError::Output(error) => error,
+            taken => OutputError {
+                wanted: "another file, in a folder",
+                ..self.failed(io::Error::other(taken.user()))
+            },
+        })?;
         match self.beside(bytes) {
             Ok(true) => Ok(()),
             Ok(false) => self.in_place(bytes),
@@ -262,6 +269,17 @@ pub enum TakeError {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl TakeError {
+    /// Who has it.
+    fn user(&self) -> &'static str {
+        match self {
+            Self::Output(_) => "it cannot be opened",
+            Self::Taken { .. } => "another run writes it",
+            Self::Replayed { .. } => "another run replays it, or gil trace reads it",
+        }
+    }
 }
 
 /// A file that is written piece by piece.
@@ -462,6 +480,17 @@ mod tests {
             fs::write(&path, text).unwrap();
             assert_eq!(check().is_ok(), fits, "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_run_took_meanwhile_is_not_replaced() {
+        let work = tempfile::tempdir().unwrap();
+        let used = work.path().join("used");
+        let taken = Output::of("--record", &used).take().unwrap();
+        let written = Output::of("--json", &used).write(b"x");
+        let words = ["--json", "used", "another run writes it", "name another"];
+        says(written, &words);
+        drop(taken);
     }
 
     #[test]
