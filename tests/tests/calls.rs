@@ -1,8 +1,9 @@
 //! The log of calls of real programs: its sums are the report's, and `gil report` shows it.
 
-use gil_files::calls::{Reader, Row};
+use gil_files::calls::{Kind, Reader, Row};
 use gil_tests::stand_in::Board;
 use gil_tests::{Link, Run, Width, binary, guest_program, root};
+use gil_wire::envelope::Class;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,6 +45,9 @@ fn logged(name: &str, link: Link, args: &[&str]) -> String {
         assert!(i128::from(row.called_ns) >= began_ns, "{row:?}");
         assert!(i128::from(row.returned_ns) <= ended_ns, "{row:?}");
         assert!(row.called_ns <= row.returned_ns, "{row:?}");
+        if row.kind == Kind::Call(Class::Post) && row.bytes_to_board == 0 {
+            assert_eq!(row.called_ns, row.returned_ns, "{row:?}");
+        }
         let interval = row.operation.and_then(|it| it.interval);
         assert!(
             interval.is_none_or(|it| it.start_ns <= it.end_ns),
@@ -64,6 +68,12 @@ fn opencl() {
     let printed = logged("n-body", Link::OpenCl, &["67", "4"]);
     assert!(printed.contains("kernel or draw"), "{printed}");
     assert!(!printed.contains("source line"), "{printed}");
+}
+
+/// Its last calls are handed over as it exits, long after it made them.
+#[test]
+fn calls_before_the_program_computes() {
+    logged("vector-add", Link::OpenCl, &[]);
 }
 
 #[test]

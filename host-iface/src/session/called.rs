@@ -71,6 +71,12 @@ impl Context<'_> {
     }
 }
 
+/// Whether the program went on before the call was handed over: what hands over a post
+/// without memory may be another call, or the program's end, any time later.
+fn returned_at_once(call: &Call<'_>) -> bool {
+    call.envelope.class == Class::Post && call.regions.is_empty()
+}
+
 impl Session {
     /// Logs calls that were executed, the last of which has this answer, if it is among
     /// them.
@@ -106,7 +112,7 @@ impl Session {
             queue: envelope.queue.map(|queue| queue.id),
             called_ns: call.entry_ns,
             // Nobody waits in what a GPU asks for by itself.
-            returned_ns: match call.is_last && process != 0 {
+            returned_ns: match call.is_last && process != 0 && !returned_at_once(call) {
                 true => due_ns.max(submission.now_ns()),
                 false => call.entry_ns,
             },
