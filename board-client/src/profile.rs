@@ -73,6 +73,7 @@ pub use machine::{
     Bus, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
 };
 
+use gil_run_support::settings;
 use gil_wire::api;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -233,7 +234,7 @@ pub enum ProfileError {
         source: io::Error,
     },
     /// Its content.
-    #[error("{} is no board's profile ({what}): name a file that `gil calibrate` wrote", path.display())]
+    #[error("{} is no board's profile ({what}): correct it, or name a file that `gil calibrate` wrote", path.display())]
     Content {
         /// Its path.
         path: PathBuf,
@@ -315,7 +316,7 @@ impl Profile {
             })?;
         let content = |error: toml::de::Error| ProfileError::Content {
             path: path.into(),
-            what: error.message().replace('\n', ", "),
+            what: settings::fault(&text, &error),
         };
         let table: toml::Table = text.parse().map_err(content)?;
         if let Some(found) = table.get("version").and_then(toml::Value::as_integer)
@@ -324,7 +325,8 @@ impl Profile {
             let path = path.into();
             return Err(ProfileError::Version { path, found });
         }
-        let profile: Self = table.try_into().map_err(content)?;
+        // From the text again: what is wrong in a table has no line.
+        let profile: Self = toml::from_str(&text).map_err(content)?;
         profile.check(path)?;
         let factor = profile.factor();
         match factor.is_none_or(|factor| factor.is_finite() && factor >= 1.0) {

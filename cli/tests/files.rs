@@ -402,8 +402,15 @@ fn a_profile_that_is_none_is_not_replaced() {
     std::fs::write(bench.path("Cargo.toml"), "[package]\n").unwrap();
     let args = ["calibrate", "contention", "--out", "Cargo.toml"];
     let words = [
-        "Cargo.toml is no board's profile",
-        "unknown field `package`",
+        "Cargo.toml is no board's profile (line 1, `[package]`: unknown field `package`",
+        "correct it, or",
+    ];
+    bench.refuses(&mut bench.gil(&args), 1, &words);
+    let text = "version = 1\n[calls.opencl]\nlaunch_ns = -3\n";
+    std::fs::write(bench.path("Cargo.toml"), text).unwrap();
+    let words = [
+        "(line 3, `launch_ns = -3`: ",
+        "expected a whole number from 0 on",
     ];
     bench.refuses(&mut bench.gil(&args), 1, &words);
     let args = ["calibrate", "contention", "--out", "none/board.toml"];

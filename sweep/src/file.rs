@@ -34,6 +34,7 @@ use crate::SweepError;
 use crate::names;
 use crate::profile::KeyPath;
 use crate::value::Value;
+use gil_run_support::settings;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -147,7 +148,7 @@ impl Sweep {
             path: path.into(),
             what,
         };
-        let toml = |error: toml::de::Error| wrong(error.message().replace('\n', ", "));
+        let toml = |error: toml::de::Error| wrong(settings::fault(text, &error));
         let table: toml::Table = text.parse().map_err(toml)?;
         if let Some(found) = table.get("version").and_then(toml::Value::as_integer)
             && found != VERSION
@@ -155,7 +156,8 @@ impl Sweep {
             let path = path.into();
             return Err(SweepError::Version { path, found });
         }
-        let written: Written = table.try_into().map_err(toml)?;
+        // From the text again: what is wrong in a table has no line.
+        let written: Written = toml::from_str(text).map_err(toml)?;
         let axes: Result<Vec<_>, _> = written.axis.into_iter().map(axis).collect();
         let sweep = Self {
             path: path.into(),

@@ -5,6 +5,7 @@ use crate::file::{Axis, Sets, Sweep, text};
 use crate::names::KEY;
 use crate::profile::set;
 use crate::value::Value;
+use gil_run_support::settings;
 use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -240,7 +241,7 @@ impl<'a> Grid<'a> {
             .parse()
             .map_err(|error: toml::de::Error| SweepError::File {
                 path,
-                what: format!("as a profile: {}", error.message().replace('\n', ", ")),
+                what: format!("as a profile: {}", settings::fault(&text, &error)),
             })?;
         self.profiles.insert(name, table);
         Ok(())
