@@ -11,16 +11,27 @@ use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table};
 
 /// Cells of a bar.
 const BAR: usize = 8;
+/// Cells between sections.
+const GAP: u16 = 2;
 /// Lines of the sections above, each with its title.
 const TIMES: u16 = 6;
 const RATES: u16 = 7;
 
+/// Least width of a section beside another one, in cells: less has no room for values.
+const TIMES_WIDTH: u16 = 26;
+const RATES_WIDTH: u16 = 18;
+/// Least width of names, in cells, for which columns of values are left out.
+const NAME: usize = 6;
+
 /// Draws the run as it is.
 pub fn draw(course: &Course, frame: &mut Frame<'_>) {
+    let width = frame.area().width;
+    let times_high = high(width, 2, TIMES_WIDTH, TIMES);
+    let rates_high = high(width, 3, RATES_WIDTH, RATES);
     let rows = Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(TIMES),
-        Constraint::Length(RATES),
+        Constraint::Length(times_high),
+        Constraint::Length(rates_high),
         Constraint::Fill(3),
         Constraint::Fill(2),
         Constraint::Length(1),
@@ -29,10 +40,10 @@ pub fn draw(course: &Course, frame: &mut Frame<'_>) {
     draw_head(course, frame, head);
     let none = Live::default();
     let live = course.last().unwrap_or(&none);
-    let [left, right] = columns(above);
+    let [left, right] = sections(above, TIMES_WIDTH, TIMES);
     table(frame, left, "time", times(live));
     table(frame, right, "shares of wall time", shares(live));
-    let [left, centre, right] = columns(middle);
+    let [left, centre, right] = sections(middle, RATES_WIDTH, RATES);
     table(frame, left, "calls", rates(course));
     table(frame, centre, "GPU busy, simulated", engines(course));
     table(frame, right, "data and queue", queue(live));
@@ -42,9 +53,30 @@ pub fn draw(course: &Course, frame: &mut Frame<'_>) {
     frame.render_widget(Line::from(keys).dim(), foot);
 }
 
-fn columns<const N: usize>(area: Rect) -> [Rect; N] {
-    let columns = Layout::horizontal([Constraint::Fill(1); N]);
-    columns.spacing(2).areas(area)
+/// How many sections of a least width stand beside each other.
+fn beside(width: u16, count: u16, least: u16) -> u16 {
+    ((width + GAP) / (least + GAP)).clamp(1, count)
+}
+
+/// Lines of so many sections of `each` lines: what does not stand beside, stands below.
+fn high(width: u16, count: u16, least: u16, each: u16) -> u16 {
+    count.div_ceil(beside(width, count, least)) * each
+}
+
+/// The sections' places; those below the area are empty.
+fn sections<const N: usize>(area: Rect, least: u16, each: u16) -> [Rect; N] {
+    let beside = beside(area.width, N as u16, least);
+    let columns = vec![Constraint::Fill(1); beside.into()];
+    std::array::from_fn(|index| {
+        let (line, column) = (index as u16 / beside, index as u16 % beside);
+        let place = Rect {
+            y: area.y.saturating_add(line * each),
+            height: each,
+            ..area
+        };
+        let columns = Layout::horizontal(&columns).spacing(GAP);
+        columns.split(place.intersection(area))[usize::from(column)]
+    })
 }
 
 fn draw_head(course: &Course, frame: &mut Frame<'_>, area: Rect) {
@@ -52,7 +84,7 @@ fn draw_head(course: &Course, frame: &mut Frame<'_>, area: Rect) {
     let state = Line::from(format!("{} ", course.state()));
     let width = state.width() as u16;
     let columns = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]);
-    let [left, right] = columns.areas(area);
+    let [left, right] = columns.spacing(1).areas(area);
     frame.render_widget(title, left);
     frame.render_widget(state.alignment(Alignment::Right), right);
 }
@@ -67,6 +99,7 @@ fn section(title: &str) -> Block<'_> {
 
 /// Rows of names, with values at the right.
 fn table(frame: &mut Frame<'_>, area: Rect, title: &str, rows: Vec<Vec<String>>) {
+    let rows = fitting(rows, area.width.into());
     let widths = widths(&rows);
     let rows = rows.into_iter().map(|row| {
         let cells = row.into_iter().enumerate();
@@ -77,13 +110,34 @@ fn table(frame: &mut Frame<'_>, area: Rect, title: &str, rows: Vec<Vec<String>>)
 
 /// The first column takes what the others leave.
 fn widths(rows: &[Vec<String>]) -> Vec<Constraint> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|text| text.chars().count()).max().unwrap_or(0)
-    };
-    let others = (1..columns).map(|column| Constraint::Length(widest(column) as u16));
+    let others = (1..columns(rows)).map(|column| Constraint::Length(widest(rows, column) as u16));
     std::iter::once(Constraint::Fill(1)).chain(others).collect()
+}
+
+/// Without the columns behind the first for which there is no room beside names, the first
+/// of them first: a number without its first digits would be another one.
+fn fitting(mut rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
+    while columns(&rows) > 1 {
+        let name = widest(&rows, 0).min(NAME);
+        let others = (1..columns(&rows)).map(|column| 1 + widest(&rows, column));
+        if 1 + name + others.sum::<usize>() <= width {
+            break;
+        }
+        for row in rows.iter_mut().filter(|row| row.len() > 1) {
+            row.remove(1);
+        }
+    }
+    rows
+}
+
+fn columns(rows: &[Vec<String>]) -> usize {
+    rows.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Characters of the longest text in a column.
+fn widest(rows: &[Vec<String>], column: usize) -> usize {
+    let cells = rows.iter().filter_map(|row| row.get(column));
+    cells.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
 fn cell(column: usize, text: String) -> Cell<'static> {
@@ -321,6 +375,33 @@ mod tests {
         let golden = include_str!("../tests/golden/ended.txt");
         let drawn = drawn(&course, 120, 24);
         assert_eq!(drawn, golden, "{drawn}");
+    }
+
+    /// No number stands without its first digits.
+    #[test]
+    fn a_narrow_window_has_whole_numbers() {
+        for (width, height, expected) in [
+            (
+                60,
+                20,
+                &["12.346 ms", "75.0 %", "22.0 %", "4.096 MB", "300"][..],
+            ),
+            (40, 30, &["12.346 ms", "75.0 %", "4.096 MB", "76.7 %"]),
+            (26, 40, &["12.346 ms", "75.0 %", "4.096 MB", "76.7 %"]),
+        ] {
+            let drawn = drawn(&course(), width, height);
+            for text in expected {
+                assert!(drawn.contains(&format!(" {text}")), "{text}: {drawn}");
+            }
+        }
+        for width in 1..100 {
+            let drawn = drawn(&course(), width, 60);
+            for part in ["096 MB", "346 ms", "5.0 %", "00 s"] {
+                let places = drawn.match_indices(part).map(|(at, _)| at);
+                let before: Vec<_> = places.map(|at| drawn[..at].chars().next_back()).collect();
+                assert!(before.iter().all(|c| *c != Some(' ')), "{part}: {drawn}");
+            }
+        }
     }
 
     #[test]
