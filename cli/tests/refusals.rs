@@ -339,7 +339,7 @@ fn what_is_no_board_is_refused() {
     bench.refuses(
         &mut bench.gil(&args),
         125,
-        &["does not speak gil's protocol"],
+        &["does not speak gil's protocol (it began with \"HTTP/1.1\")"],
     );
 }
 

@@ -43,7 +43,7 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
     /// The peer is no gil at all.
-    #[error("the peer does not speak gil's protocol (it began with {0:02x?}): check the address")]
+    #[error("the peer does not speak gil's protocol (it began with \"{}\"): check the address", .0.escape_ascii())]
     Magic([u8; 8]),
     /// The peer is a host, too, or sends back what comes.
     #[error("the peer is not a board but another client: check the address")]
