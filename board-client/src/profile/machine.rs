@@ -317,6 +317,9 @@ pub enum MachineError {
     /// A governor's changes.
     #[error("{} changes in [[governor]]: they are at most {GOVERNOR_MAX}", .0)]
     Governor(usize),
+    /// The same: one that says no clock.
+    #[error("a change in [[governor]] from_ms = {} that changes nothing: say its gpu_mhz or cpu_mhz", .0)]
+    Idle(f64),
     /// The same: their order.
     #[error("a change in [[governor]] from_ms = {} that is not later than the one before it", .0)]
     Order(f64),
@@ -401,6 +404,9 @@ impl Profile {
             let from = step.from_ms;
             let is_fine = (0.0..=LATEST_MS).contains(&from);
             number("governor.from_ms".into(), from, "from 0 to 1e9", is_fine)?;
+            if step.machine().is_empty() {
+                return Err(MachineError::Idle(from));
+            }
             for (key, value) in [("cpu_mhz", step.cpu_mhz), ("gpu_mhz", step.gpu_mhz)] {
                 if let Some(value) = value {
                     number(
@@ -646,7 +652,7 @@ mod tests {
             profile.check_machines().unwrap_err().to_string()
         };
         type Change = fn(&mut Profile);
-        let cases: [(&str, Change); 11] = [
+        let cases: [(&str, Change); 12] = [
             ("an operation of gles lasts 4.99", |it| {
                 it.target.set(set("gpu_mhz=6e-300"));
             }),
@@ -663,6 +669,13 @@ mod tests {
             }),
             ("governor.gpu_mhz = 0", |it| {
                 it.governor = vec![step(1.0, 0.0)]
+            }),
+            ("from_ms = 1 that changes nothing", |it| {
+                let gpu_mhz = None;
+                it.governor = vec![Step {
+                    gpu_mhz,
+                    ..step(1.0, 5.0)
+                }];
             }),
             ("from_ms = 1 that is not later", |it| {
                 it.governor = vec![step(1.0, 5.0), step(1.0, 6.0)];
