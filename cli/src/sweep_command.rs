@@ -178,7 +178,7 @@ impl Command<'_> {
         let again = self.args.again();
         let open = work::open(self.grid, held, numbers, again, &note)?;
         let jobs = match self.args.jobs {
-            Some(jobs) => usize::from(jobs.get()),
+            Some(jobs) => usize::from(jobs),
             None => available_parallelism()?.get(),
         };
         let gil = std::env::current_exe()?;
@@ -260,8 +260,10 @@ fn check(point: &Point, path: &Path) -> Result<(), CommandError> {
         return Ok(());
     };
     let said = error.to_string();
-    let said = said.trim_start_matches("error: ").lines().next();
-    let what = said.unwrap_or_default();
+    // Behind an empty line is the usage.
+    let said = said.trim_start_matches("error: ").lines().map(str::trim);
+    let said: Vec<_> = said.take_while(|line| !line.is_empty()).collect();
+    let what = said.join(" ");
     // The user has no such file.
     let what = what.replace(&path.display().to_string(), "PROFILE");
     let point = point.shown();
@@ -292,8 +294,9 @@ fn summary(points: usize, table: &Table, made: &[PathBuf]) -> String {
     let mut text = format!("{} of {points} points have a row", table.len());
     if table.failed() > 0 {
         let failed = table.failed();
-        text +=
-            &format!(", {failed} of them of a run that failed: --again failed runs these again");
+        text += &format!(
+            ", {failed} of them of a run that failed: the table's column `reason` says why, and --again failed runs these again"
+        );
     }
     if table.warned() > 0 {
         text += &format!(
@@ -352,6 +355,12 @@ values = [1.0, 2.5]
                 "point 3 (size=1, sim=spike, cpu.ratio=1.0): invalid value 'spike'",
             ),
             ("--sim", "--simulate", "unexpected argument '--simulate'"),
+            ("\"gem5\"", "\"spike\"", "[possible values: qemu, gem5]"),
+            (
+                "\"--sim\"\nvalues = [\"qemu\", \"gem5\"]\n[[axis]]\nprofile = \"cpu.ratio\"\nvalues = [1.0, 2.5]",
+                "\"--target\"\nvalues = [\"cores=2\"]",
+                "required arguments were not provided: --board-profile <FILE>",
+            ),
             ("2.5", "-2.5", "has cpu.ratio = -2.5: it must be"),
             ("cpu.ratio", "cpu.rate", "unknown field `rate`"),
         ] {

@@ -32,6 +32,7 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--board-profile", "no-such-file", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
         (&["no-such-command"], 2),
+        (&["sweep", "--jobs", "0", "x"], 2),
         (&["ping", "nowhere"], 2),
     ] {
         let output = bench.gil(args).output().unwrap();

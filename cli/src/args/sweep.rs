@@ -2,7 +2,6 @@
 
 use clap::{Args, ValueEnum};
 use gil_sweep::work;
-use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -27,8 +26,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
     /// How many points run at once; if it is not said, as many as there are cores.
-    #[arg(long, short, value_name = "N")]
-    pub jobs: Option<NonZero<u16>>,
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     /// Run points again that have a row.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub again: Option<Again>,
