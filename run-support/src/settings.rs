@@ -14,10 +14,20 @@ pub fn fault(text: &str, error: &Error) -> String {
     // What the whole file lacks is not about its first line.
     let lacks = error.message().starts_with("missing field");
     let span = error.span().filter(|span| span.start > 0 || !lacks);
-    match span.and_then(|span| line(text, &span)) {
+    let said = match span.and_then(|span| line(text, &span)) {
         Some((number, line)) => format!("line {number}, `{line}`: {what}"),
         None => what,
-    }
+    };
+    harmless(&said)
+}
+
+/// Without what a terminal would obey: the file may be somebody else's.
+fn harmless(text: &str) -> String {
+    let shown = |char: char| match char.is_control() {
+        true => char.escape_unicode().to_string(),
+        false => char.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// The parser's words for a user, who does not know Rust's types.
@@ -89,12 +99,17 @@ mod tests {
             ),
             ("", "missing field `version`"),
             ("calls = {}\n", "missing field `version`"),
+            (
+                "version = 1\n\"\\u001b[2J\" = 1\n# \n",
+                "line 2, `\"\\u001b[2J\" = 1`: unknown field `\\u{1b}[2J`",
+            ),
+            ("a = \"\u{1b}[2J", "line 1, `a = \"\\u{1b}[2J`: "),
             (&long, &format!("line 2, `{}`: ", "k".repeat(60))),
         ] {
             let error = toml::from_str::<File>(text).unwrap_err();
             let found = fault(text, &error);
             assert!(found.starts_with(said), "{found}");
-            assert!(!found.contains('\n'), "{found}");
+            assert!(!found.contains(char::is_control), "{found}");
         }
     }
 }
