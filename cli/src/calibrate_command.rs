@@ -4,10 +4,11 @@ use crate::args::{
     CalibrateCallsArgs, CalibrateContentionArgs, CalibrateCoresArgs, CalibrateCpuArgs,
     CalibrateProgramsArgs, Cli, Command,
 };
+use crate::launch_costs::{costs, doubted, left_out};
 use crate::output::{Output, OutputError};
 use crate::signals::Signalled;
 use clap::Parser as _;
-use gil_benchmarks::{BenchError, Contended, Launched, Launches, LeftOut};
+use gil_benchmarks::{BenchError, Contended};
 use gil_board_client::profile::{Copies, Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
@@ -15,9 +16,6 @@ use gil_wire::words::Words;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
-
-/// So many times as often is measured on a machine that is not quiet.
-const MORE: u32 = 4;
 
 /// Why nothing is calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +65,8 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
     let launched =
         measured(|folder, say| gil_benchmarks::launches(&args.measured, &profile, folder, say))?;
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
-    let _ = io::stderr().write_all(left_out(&launched, args.measured.native.is_some()).as_bytes());
+    let doubts = left_out(&launched, args.measured.native.is_some()) + &doubted(&launched);
+    let _ = io::stderr().write_all(doubts.as_bytes());
     if let Some(path) = &args.out {
         profile.calls.insert(launched.api.into(), launched.calls);
         // Earlier figures do not go with these calls.
@@ -200,99 +199,6 @@ fn measured<T>(
     progress.clear();
     signalled.comes_first(measured.is_err());
     measured
-}
-
-fn us(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
-/// How long a kernel lasts beside what its timers say.
-fn profiled(offset_ns: i64) -> String {
-    match offset_ns {
-        0 => "as profiled".into(),
-        _ => {
-            let less = us(Duration::from_nanos(offset_ns.unsigned_abs()));
-            format!("{less:.1} us less than profiled")
-        }
-    }
-}
-
-fn costs(launched: &Launched) -> String {
-    let calls = &launched.calls;
-    let ns = |ns| us(Duration::from_nanos(ns));
-    let mut text = format!(
-        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {}; medians of {}\n",
-        Words::from(calls.device.as_str()),
-        ns(calls.submit_ns),
-        ns(calls.launch_ns),
-        ns(calls.gap_ns),
-        ns(calls.wake_ns),
-        ns(calls.completion_ns),
-        profiled(calls.offset_ns),
-        calls.repetitions,
-    );
-    let Some(guest) = &launched.guest else {
-        return text;
-    };
-    text += &format!(
-        "{:39} {:>12} {:>22} {:>22}\n",
-        "", "natively", "in the guest", "with these costs"
-    );
-    let native = &launched.native;
-    text += &row("a launch and a finish", native, guest, |it| it.one);
-    text += &row("the same after a pause", native, guest, |it| it.cold);
-    let many = format!("{} launches and a finish", launched.number);
-    text += &row(&many, native, guest, |it| it.many);
-    for bytes in native.to.keys() {
-        let of = |it: &Launches| it.to.get(bytes).copied().unwrap_or_default();
-        text += &row(
-            &format!("{bytes} bytes there, a launch, 4 back"),
-            native,
-            guest,
-            of,
-        );
-    }
-    for bytes in native.from.keys() {
-        let of = |it: &Launches| it.from.get(bytes).copied().unwrap_or_default();
-        text += &row(&format!("a launch, {bytes} bytes back"), native, guest, of);
-    }
-    text
-}
-
-/// A line for each direction of copies that the profile does not get.
-fn left_out(launched: &Launched, is_native: bool) -> String {
-    let times = launched.calls.repetitions.saturating_mul(MORE);
-    let how = match is_native {
-        false => format!("--times {times}"),
-        true => format!("`launches {times} {}` there", launched.number),
-    };
-    let line = |it: &LeftOut| {
-        let LeftOut { way, why } = it;
-        format!(
-            "gil: copies {way} the device are left out of the profile and last as on the board, since {why}: leave the machine to the measurement, or measure more often, with {how}\n"
-        )
-    };
-    launched.left_out.iter().map(line).collect()
-}
-
-fn row(
-    what: &str,
-    native: &Launches,
-    guest: &[Launches; 2],
-    of: impl Fn(&Launches) -> Duration,
-) -> String {
-    let native = of(native);
-    let [plain, corrected] = guest.each_ref().map(|it| beside(of(it), native));
-    format!(
-        "{what:39} {:>9.1} us {plain:>22} {corrected:>22}\n",
-        us(native)
-    )
-}
-
-/// A time, and by how much it differs from this one.
-fn beside(time: Duration, from: Duration) -> String {
-    let part = (us(time) / us(from) - 1.0) * 100.0;
-    format!("{:.1} us ({part:+.1} %)", us(time))
 }
 
 fn shown(contended: &Contended) -> String {

@@ -16,6 +16,7 @@ mod image_command;
 mod input;
 mod kernel_command;
 mod launch;
+mod launch_costs;
 mod live;
 mod machine;
 mod monitor;
