@@ -15,6 +15,7 @@ use nix::fcntl::Flock;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// What was merged.
@@ -30,7 +31,7 @@ pub struct Merged {
 /// written.
 ///
 /// # Errors
-/// As [`merge`]; also if the file is one of those that are read, or a run has it.
+/// As [`merge`]; also if the file is one of those that are read, or somebody else has it.
 pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError> {
     let there = std::fs::metadata(out).ok();
     if let Some(there) = &there
@@ -38,15 +39,11 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     {
         return Err(TraceError::Same { path: out.into() });
     }
-    let _taken = match &there {
-        Some(there) if there.is_file() => take(out)?,
-        _ => None,
-    };
-    let mut file = Replaced {
-        path: out,
-        file: None,
-    };
+    let mut file = Replaced::new(out)?;
     let merged = merge(traces, &mut file);
+    if file.is_in_use {
+        return Err(TraceError::Taken { path: out.into() });
+    }
     if merged.is_err() && file.file.is_some() && there.is_none_or(|it| it.is_file()) {
         // It would pass for a recording of less.
         let _ = std::fs::remove_file(out);
@@ -54,25 +51,58 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     merged
 }
 
-/// Takes a file that is there.
-fn take(out: &Path) -> Result<Option<Flock<File>>, TraceError> {
-    // What cannot be written is found out with the first byte.
-    let Ok(file) = File::options().write(true).open(out) else {
-        return Ok(None);
-    };
-    lock::take(file).map_err(|InUse| TraceError::Taken { path: out.into() })
-}
-
-/// A file that is made with the first byte.
+/// A file that is made, or emptied, with the first byte, and is nobody else's meanwhile.
 struct Replaced<'p> {
     path: &'p Path,
     file: Option<BufWriter<File>>,
+    /// Of one that was there, from the beginning.
+    lock: Option<Flock<File>>,
+    /// Whether somebody else has made it since.
+    is_in_use: bool,
+}
+
+impl<'p> Replaced<'p> {
+    fn new(path: &'p Path) -> Result<Self, TraceError> {
+        let is_file = std::fs::metadata(path).is_ok_and(|it| it.is_file());
+        // What cannot be written is found out with the first byte.
+        let file = File::options().write(true).open(path).ok();
+        let lock = match file.filter(|_| is_file) {
+            Some(file) => lock::take(file),
+            None => Ok(None),
+        };
+        Ok(Self {
+            path,
+            file: None,
+            lock: lock.map_err(|InUse| TraceError::Taken { path: path.into() })?,
+            is_in_use: false,
+        })
+    }
+
+    fn begin(&mut self) -> io::Result<File> {
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false);
+        let file = file.open(self.path)?;
+        if !file.metadata()?.is_file() {
+            return Ok(file);
+        }
+        if self.lock.is_none() {
+            let lock = lock::take(file.try_clone()?);
+            // Another one that could not write it has removed it.
+            self.is_in_use = lock.is_err() || file.metadata()?.nlink() == 0;
+            if self.is_in_use {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+            self.lock = lock.unwrap_or_default();
+        }
+        file.set_len(0)?;
+        Ok(file)
+    }
 }
 
 impl Write for Replaced<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.file.is_none() {
-            self.file = Some(BufWriter::new(File::create(self.path)?));
+            self.file = Some(BufWriter::new(self.begin()?));
         }
         self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
     }

@@ -6,7 +6,7 @@ use common::{Folder, Made, called, done, ended, post, region, report, small};
 use gil_files::container::Compression;
 use gil_files::recording::{Called, Record, SessionOpened};
 use gil_trace::diff::Compared;
-use gil_trace::merge::{Merged, merge};
+use gil_trace::merge::{Merged, merge, merge_into};
 use gil_trace::summary::Summary;
 use gil_trace::{Trace, TraceError};
 use gil_wire::description::Described;
@@ -222,6 +222,39 @@ fn a_merged_recording_is_what_two_runs_are() {
     let first =
         "session 2: call 2 (clEnqueueWriteBuffer, thread 7, sequence number 2) differs: byte 9";
     assert!(text.starts_with(first), "{text}");
+}
+
+/// Each takes long enough that others begin meanwhile.
+#[test]
+fn of_merges_at_once_onto_a_new_file_one_writes_it() {
+    let folder = Folder::new();
+    let file = |of: &[u8], count: usize| {
+        let (_, bytes) = merged(&folder, &vec![of; count]).unwrap();
+        folder.file(&format!("of{count}"), &bytes)
+    };
+    let long = file(&small(Compression::None).bytes, 20);
+    let others = [1, 2, 3, 4].map(|count| file(&plain(), count));
+    let out = folder.file("out", b"");
+    for _ in 0..30 {
+        std::fs::remove_file(&out).unwrap();
+        let into_one = |other| {
+            let mut traces = [other, &long].map(|path| Trace::open(path).unwrap());
+            merge_into(&mut traces, &out)
+        };
+        let ended = std::thread::scope(|scope| {
+            let threads = others.each_ref();
+            let threads = threads.map(|other| scope.spawn(move || into_one(other)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let trace = Summary::of(&mut Trace::open(&out).unwrap()).unwrap();
+        assert_eq!(trace.rest, None);
+        let sessions = trace.sessions.len() as u64;
+        let is_it = |merged: &Merged| merged.sessions == sessions;
+        assert!(ended.iter().flatten().any(is_it), "{ended:?}");
+        for error in ended.into_iter().filter_map(Result::err) {
+            assert!(matches!(error, TraceError::Taken { .. }), "{error}");
+        }
+    }
 }
 
 #[test]
