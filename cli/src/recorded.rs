@@ -3,7 +3,8 @@
 //!
 //! The recording of a run that answers from the same file is written beside that. When the
 //! run has ended by itself, both are written as one, which takes the file's place if there is
-//! something new. What was there before is never damaged.
+//! something new. What was there before is never damaged, and what a killed run left beside it
+//! goes with the next one.
 
 use crate::apart::{self, Same, is_same};
 use crate::args::RunArgs;
@@ -17,12 +18,13 @@ use gil_run_support::cache::{At, CacheError};
 use gil_trace::{TraceError, merge};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::NamedTempFile;
 
 const JSON: &str = "--json";
 const RECORD: &str = "--record";
@@ -62,7 +64,7 @@ pub enum Recorded {
     /// Beside the one that it is to replace.
     Beside {
         /// Where it is written.
-        written: TempPath,
+        written: Beside,
         /// Where it belongs.
         place: PathBuf,
     },
@@ -161,8 +163,8 @@ pub fn begin(
         return Ok(Recorded::Elsewhere { _taken });
     };
     let folder = folder_of(&place);
-    let written = beside(&place, signalled).at(folder)?.into_temp_path();
-    symlink(&written, link).at(link)?;
+    let written = beside(&place, signalled).at(folder)?;
+    symlink(written.file.path(), link).at(link)?;
     Ok(Recorded::Beside { written, place })
 }
 
@@ -170,11 +172,54 @@ fn folder_of(place: &Path) -> &Path {
     place.parent().unwrap_or(Path::new("/"))
 }
 
-/// A file beside another one, which goes with this process if it does not take its place.
-fn beside(place: &Path, signalled: &Signalled) -> io::Result<NamedTempFile> {
-    let file = NamedTempFile::new_in(folder_of(place))?;
+/// A file beside a recording, which goes with this process if it does not take its place.
+pub struct Beside {
+    file: NamedTempFile,
+    /// Those without one are of runs that were killed.
+    _lock: Option<Flock<File>>,
+}
+
+/// How the names of such files begin.
+const BESIDE: &str = ".gil-record-";
+
+/// How old one without a lock is that no run is about to lock.
+const FORSAKEN: Duration = Duration::from_secs(60);
+
+fn beside(place: &Path, signalled: &Signalled) -> io::Result<Beside> {
+    let folder = folder_of(place);
+    discard_left(folder);
+    let file = tempfile::Builder::new()
+        .prefix(BESIDE)
+        .tempfile_in(folder)?;
     signalled.remove_file_at_exit(file.path().into());
-    Ok(file)
+    // Shared, since this process reads it.
+    let lock = Flock::lock(File::open(file.path())?, FlockArg::LockSharedNonblock);
+    let _lock = lock.ok();
+    Ok(Beside { file, _lock })
+}
+
+/// Removes what killed runs of this user left beside a recording.
+fn discard_left(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_beside = |entry: &DirEntry| entry.file_name().as_bytes().starts_with(BESIDE.as_bytes());
+    for path in entries.filter(is_beside).map(|entry| entry.path()) {
+        let mut options = File::options();
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let Ok(file) = options.read(true).custom_flags(flags).open(&path) else {
+            continue;
+        };
+        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+            continue;
+        };
+        let is_left = lock.metadata().is_ok_and(|data| {
+            let age = data.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_own = data.is_file() && data.uid() == nix::unistd::geteuid().as_raw();
+            is_own && age.is_some_and(|it| it > FORSAKEN)
+        });
+        if is_left {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Makes the log of calls that the simulator writes, by a link.
@@ -220,7 +265,7 @@ impl Recorded {
         if exit.origin != Origin::Program {
             return;
         }
-        if let Err(error) = add(&written, &place, signalled) {
+        if let Err(error) = add(written.file.path(), &place, signalled) {
             eprintln!("gil: {error}");
             *exit = Exit::bridge(error.to_string());
         }
@@ -261,7 +306,7 @@ fn add(run: &Path, place: &Path, signalled: &Signalled) -> Result<(), NotAdded> 
     let replayed = File::open(place).map_err(failed)?;
     let _replayed = locked(replayed, FlockArg::LockSharedNonblock, Duration::ZERO);
     let _replayed = _replayed.map_err(|NotFree| busy("writes"))?;
-    let both = beside(place, signalled).map_err(failed)?;
+    let Beside { file: both, _lock } = beside(place, signalled).map_err(failed)?;
     if merge::add_run(run, place, both.path())? {
         let mode = fs::metadata(place).map_err(failed)?.permissions();
         both.as_file().set_permissions(mode).map_err(failed)?;

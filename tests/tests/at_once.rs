@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A folder with the recording of a run.
 struct Recorded {
@@ -146,6 +146,42 @@ fn a_run_that_is_ended_as_it_waits_to_be_added_leaves_nothing() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert_eq!(recorded.names(), [PathBuf::from(&recorded.file)]);
     assert!(fs::read(&recorded.file).unwrap() == before);
+}
+
+/// It is a run's that goes on, or of one that was killed.
+#[test]
+fn what_a_killed_run_leaves_beside_a_recording_goes_with_the_next() {
+    let recorded = Recorded::of("2");
+    let live = [&recorded.replay[..], "--replay-live", "local"];
+    let script = "echo begun; while :; do sleep 1; done";
+    let starts = || {
+        let (mut run, folder) = Run::new([&live[..], &["sh", "-c", script]].concat()).start();
+        let mut line = String::new();
+        let mut output = BufReader::new(run.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        (run, folder)
+    };
+    let (mut killed, _killed_folder) = starts();
+    kill(pid(&killed), Signal::SIGKILL).unwrap();
+    killed.wait().unwrap();
+    let left = recorded.names();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let (mut goes_on, _folder) = starts();
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    for path in recorded.names() {
+        let file = File::options().append(true).open(path).unwrap();
+        file.set_modified(old).unwrap();
+    }
+    recorded.products(&live, "3").ok();
+    let names = recorded.names();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let is_kept =
+        |path: &PathBuf| path.as_path() == Path::new(&recorded.file) || !left.contains(path);
+    assert!(names.iter().all(is_kept), "{left:?} {names:?}");
+    kill(pid(&goes_on), Signal::SIGTERM).unwrap();
+    goes_on.wait().unwrap();
+    recorded.serves(&["2", "3"]);
 }
 
 fn has_open(child: &Child, path: &Path) -> bool {
