@@ -41,6 +41,15 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     exit
 }
 
+/// Writes the report of a run that a signal ended before its program began, or at once.
+pub fn ended_by(signal: i32, args: &RunArgs) {
+    let ended = Ended::before_it_began(Exit::user(signal));
+    if let Some(path) = &args.json {
+        // The run has failed anyway.
+        let _ = write_json(path, &document(args, ended));
+    }
+}
+
 /// What a run came to, for people: of one that was cut short, so far.
 fn shown(document: &Document) -> String {
     let report = document.report.as_ref();

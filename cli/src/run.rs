@@ -125,6 +125,8 @@ pub fn run(args: &RunArgs) -> Exit {
 
 fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunError> {
     let signalled = Signalled::install(progress).map_err(RunError::Signals)?;
+    let reported = args.clone();
+    signalled.report_by(move |signal| report::ended_by(signal, &reported));
     let ended = prepare_and_simulate(args, &signalled, progress);
     signalled.comes_first(ended.is_err());
     ended

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How long an orderly end may take.
 const ORDERLY: Duration = Duration::from_secs(5);
 
-/// How long a reader of standard error may take for a line.
+/// How long a reader of standard error may take for a line, and of a report.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// What to do when a signal comes.
@@ -42,8 +42,12 @@ struct State {
     files: Vec<PathBuf>,
     asks_children: bool,
     advice: Option<&'static str>,
+    report: Option<Reports>,
     ends: bool,
 }
+
+/// Writes a report of what a signal ended.
+type Reports = Box<dyn FnOnce(i32) + Send>;
 
 impl Signalled {
     /// From now on, signals end this process, which takes what it shows as its
@@ -91,6 +95,11 @@ impl Signalled {
         self.state().advice = Some(advice);
     }
 
+    /// From now on, this is called with the signal if there is no time for an orderly end.
+    pub fn report_by(&self, report: impl FnOnce(i32) + Send + 'static) {
+        self.state().report = Some(Box::new(report));
+    }
+
     /// Who ends the run in order from now on; nobody with `None`.
     pub fn watched_by(&self, watcher: Option<SyncSender<Message>>) {
         self.state().watcher = watcher;
@@ -131,17 +140,13 @@ impl Signalled {
     fn say(&self, signal: i32) {
         let progress = self.progress.clone();
         let advice = self.state().advice;
-        let said = std::thread::spawn(move || {
+        bounded(move || {
             progress.clear();
             let reason = Exit::user(signal).reason.unwrap_or_default();
             let lines = [Some(&*reason), advice].into_iter().flatten();
             let text: String = lines.map(|line| format!("gil: {line}\n")).collect();
             let _ = io::stderr().lock().write_all(text.as_bytes());
         });
-        let began = Instant::now();
-        while !said.is_finished() && began.elapsed() < READ_WITHIN {
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     fn end_now(&self, signal: i32) -> ! {
@@ -158,6 +163,18 @@ impl Signalled {
         for file in files {
             let _ = fs::remove_file(file);
         }
+        if let Some(report) = self.state().report.take() {
+            bounded(move || report(signal));
+        }
         std::process::exit(128 + signal);
+    }
+}
+
+/// Writes something, unless nobody reads that.
+fn bounded(write: impl FnOnce() + Send + 'static) {
+    let written = std::thread::spawn(write);
+    let began = Instant::now();
+    while !written.is_finished() && began.elapsed() < READ_WITHIN {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

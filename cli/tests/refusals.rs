@@ -564,7 +564,10 @@ fn ctrl_c_ends_a_run_whatever_becomes_of_its_tools() {
     bench.program("apt-get", "#!/bin/sh\nkill -INT $PPID\nexit 100\n");
     let path = format!("{}:{}", bench.path("bin").display(), env!("PATH"));
     for _ in 0..20 {
-        let mut command = bench.gil(&["run", "--pkg", "clinfo", "clinfo"]);
+        // As an earlier run left it.
+        std::fs::write(bench.path("report"), "{\"exit\": {\"code\": 0}}").unwrap();
+        let args = ["run", "--json", "report", "--pkg", "clinfo", "clinfo"];
+        let mut command = bench.gil(&args);
         command
             .env("GIL_CACHE", bench.path("cache"))
             .env("PATH", &path);
@@ -574,6 +577,8 @@ fn ctrl_c_ends_a_run_whatever_becomes_of_its_tools() {
             &["the run was ended by signal 2 (SIGINT)"],
         );
         assert_eq!(said, "gil: the run was ended by signal 2 (SIGINT)\n");
+        let report = std::fs::read_to_string(bench.path("report")).unwrap();
+        assert!(report.contains("\"code\": 130"), "{report}");
     }
 }
 
