@@ -10,6 +10,7 @@ use gil_wire::call::{Handle, InfoValue, OutRoom};
 use gil_wire::generated::opencl as wire;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::CallStatus;
+use std::time::{Duration, Instant};
 
 const CONTEXT_DEVICES: u32 = 0x1081;
 const QUEUE_CONTEXT: u32 = 0x1090;
@@ -139,6 +140,55 @@ fn context_through(
         program.release(wire::CL_RELEASE_CONTEXT, found);
         program.refuses(wire::CL_RELEASE_CONTEXT, found);
     }
+}
+
+/// Whether a process has the thread of a session.
+fn serves(process: i32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let mut threads = threads.into_iter().flatten().flatten();
+    threads.any(|thread| {
+        let name = std::fs::read_to_string(thread.path().join("comm"));
+        name.is_ok_and(|name| name.starts_with("session "))
+    })
+}
+
+/// Events whose queues' devices are gone, which the program leaves to its session's end.
+#[test]
+fn a_part_of_a_device_outlives_what_was_executed_on_it() {
+    let Some(agent) = agent() else { return };
+    let mut program = Program::start(&agent.address);
+    let (device, whole) = (program.device, program.context);
+    for _ in 0..2 * ROUNDS {
+        program.device = device;
+        let parts = program.parts();
+        let Some(part) = parts.first() else { return };
+        program.device = *part;
+        program.context = program.new_context();
+        let (queue, buffer) = (program.queue(0), program.buffer(64));
+        program.write(queue, buffer, &[1; 64], &[]).ended();
+        program.release(wire::CL_RELEASE_MEM_OBJECT, buffer);
+        program.release(wire::CL_RELEASE_COMMAND_QUEUE, queue);
+        program.release(wire::CL_RELEASE_CONTEXT, program.context);
+        for part in parts {
+            program.release(wire::CL_RELEASE_DEVICE, part);
+            program.refuses(wire::CL_RELEASE_DEVICE, part);
+        }
+    }
+    // Something takes the memory that was theirs.
+    (program.device, program.context) = (device, whole);
+    for len in 1..200 {
+        program.program(&"/".repeat(32 * len));
+    }
+    drop(program);
+    let until = Instant::now() + Duration::from_secs(60);
+    while agent.children().into_iter().any(serves) {
+        assert!(Instant::now() < until, "the session does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Of another process it says so before it takes the next.
+    drop(Program::start(&agent.address));
+    let said = agent.said();
+    assert!(!said.contains("SIGSEGV"), "{said}");
 }
 
 #[test]

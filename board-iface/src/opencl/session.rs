@@ -22,6 +22,7 @@ use crate::back_end::{
 };
 use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
+use foldhash::HashSet;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::Handle;
@@ -62,7 +63,13 @@ pub struct Session {
     pub(super) svm: Svm,
     /// Bytes of files of the guest that programs include.
     pub(super) files: Budget,
+    /// Devices that the guest has released, until all else is: PoCL 3.1 frees a part of a
+    /// device that a queue is on, and what it is to release behind that crashes it.
+    released: HashSet<Pointer>,
 }
+
+/// Most of them.
+const RELEASED_MAX: usize = 1 << 12;
 
 impl Session {
     /// A session without objects but platforms and devices, which have the same
@@ -87,6 +94,7 @@ impl Session {
             programs: Programs::default(),
             first_launches: FirstLaunches::default(),
             printing: Printing::default(),
+            released: HashSet::default(),
             svm: Svm::default(),
             files: files::budget(),
         }
@@ -113,6 +121,16 @@ impl Objects for Session {
 
     fn table_mut(&mut self) -> &mut Table<Kind, Data> {
         &mut self.table
+    }
+
+    fn release(&mut self, kind: Kind, number: Handle) -> Result<(), Refusal> {
+        let (pointer, data) = self.table.remove(number, kind)?;
+        drop(data);
+        let is_device = kind == Kind::Device && self.released.len() < RELEASED_MAX;
+        if !is_device || !self.released.insert(pointer) {
+            self.driver.release(kind, pointer);
+        }
+        Ok(())
     }
 
     fn admit(&mut self, kind: Kind, object: Pointer) -> Result<(), Refusal> {
@@ -254,6 +272,9 @@ impl Drop for Session {
         self.end_all();
         let mut left = self.release_all();
         left += self.svm.release(self.driver);
+        for device in self.released.drain() {
+            self.driver.release(Kind::Device, device);
+        }
         let process = self.guest.process;
         tracing::debug!(
             process,
