@@ -266,6 +266,8 @@ static void errors(struct gpu *gpu)
 	MAP(gpu->queue, buffer, CL_MAP_READ, zero, plane, &row);
 	MAP(gpu->queue, image, CL_MAP_READ, beyond, plane, &row);
 	MAP(gpu->queue, image, CL_MAP_READ, zero, plane, NULL);
+	MADE(clEnqueueMapBuffer(gpu->queue, image, CL_TRUE, CL_MAP_READ, 0, 4, 0, NULL, NULL,
+				&error));
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, out, 0, NULL, NULL));
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, NULL, 0, NULL, NULL));
 	SAY(clReleaseMemObject(image));

@@ -52,6 +52,9 @@ pub(super) unsafe fn map_buffer(
         Guest::written(errcode_ret, || {
             let enqueue = Enqueue::new(queue, buffer, waits, event)?;
             let memory = memory(&enqueue.object)?;
+            if memory.as_image().is_some() {
+                return Err(CL_INVALID_MEM_OBJECT);
+            }
             memory.check_bytes(offset, size)?;
             memory.check_map(asked.flags)?;
             let address = base(&enqueue.object)? + offset;
