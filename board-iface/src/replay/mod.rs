@@ -128,7 +128,9 @@ enum Departure {
         calls: usize,
         rest: Option<String>,
     },
-    #[error("the board was lost in the recorded run at {0}: there is no answer to give")]
+    #[error(
+        "the board was lost in the recorded run at {0}, or the run was ended there: there is no answer to give"
+    )]
     Unanswered(CallPlace),
     #[error("the recording cannot be read: {0}")]
     Io(#[from] io::Error),
