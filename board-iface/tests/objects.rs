@@ -23,6 +23,7 @@ const KERNEL_PROGRAM: u32 = 0x1194;
 const EVENT_QUEUE: u32 = 0x11d0;
 const EVENT_CONTEXT: u32 = 0x11d4;
 const BUFFER_REGION: u32 = 0x1220;
+const INVALID_VALUE: i32 = -30;
 const DEVICE_PARTITION_EQUALLY: u64 = 0x1086;
 /// How often each number is found, used and released.
 const ROUNDS: usize = 20;
@@ -90,20 +91,22 @@ impl Program {
     }
 
     fn sub_buffer(&mut self, buffer: Handle) -> Handle {
+        let (new, result) = self.region(buffer, 0, 128);
+        assert_eq!(result, SUCCESS);
+        new
+    }
+
+    fn region(&mut self, buffer: Handle, origin: u64, size: u64) -> (Handle, i32) {
         let new = self.number();
         let args = wire::ClCreateSubBufferArgs {
             buffer,
             flags: 0,
             buffer_create_type: BUFFER_REGION,
-            buffer_create_info: Some(wire::ClBufferRegion {
-                origin: 0,
-                size: 128,
-            }),
+            buffer_create_info: Some(wire::ClBufferRegion { origin, size }),
             new,
         };
         let reply: wire::ClCreateSubBufferReply = self.call(wire::CL_CREATE_SUB_BUFFER, &args);
-        assert_eq!(reply.result, SUCCESS);
-        new
+        (new, reply.result)
     }
 
     /// A context that is alive bears a buffer, a queue and a program.
@@ -116,6 +119,18 @@ impl Program {
         self.release(wire::CL_RELEASE_MEM_OBJECT, buffer);
         self.release(wire::CL_RELEASE_COMMAND_QUEUE, queue);
     }
+}
+
+#[test]
+fn a_part_that_ends_beyond_all_addresses_is_none() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    let buffer = program.buffer(256);
+    for (origin, size) in [(128, u64::MAX), (128, u64::MAX - 127), (u64::MAX, 1)] {
+        let (_, result) = program.region(buffer, origin, size);
+        assert_eq!(result, INVALID_VALUE, "{origin} {size}");
+    }
+    program.sub_buffer(buffer);
 }
 
 /// Makes a child of a context, releases the context, finds it through the

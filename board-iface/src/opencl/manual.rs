@@ -67,6 +67,17 @@ impl Manual for Board {
         run::cl_create_buffer_with_properties(session, call, &args)
     }
 
+    fn cl_create_sub_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateSubBufferArgs,
+    ) -> Result<wire::ClCreateSubBufferReply, Refusal> {
+        if let Some(result) = shield::part(&args) {
+            return Ok(wire::ClCreateSubBufferReply { result });
+        }
+        run::cl_create_sub_buffer(session, call, &args)
+    }
+
     fn cl_build_program(
         session: &mut Session,
         call: &mut Call,

@@ -34,6 +34,14 @@ pub fn fill(args: &wire::ClEnqueueFillBufferArgs<'_>) -> Option<cl_int> {
     matches!(args.pattern, InData::Null).then_some(CL_INVALID_VALUE)
 }
 
+/// The same of a part of a buffer whose end no address has: PoCL adds origin and size without
+/// a look at the carry, makes the part, and its reads give memory of the process.
+pub fn part(args: &wire::ClCreateSubBufferArgs) -> Option<cl_int> {
+    let region = args.buffer_create_info.as_ref()?;
+    let end = region.origin.checked_add(region.size);
+    end.is_none().then_some(CL_INVALID_VALUE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

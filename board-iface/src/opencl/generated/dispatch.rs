@@ -1369,37 +1369,7 @@ fn cl_create_sub_buffer(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateSubBufferArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().clCreateSubBuffer else {
-        return back_end::encode(&wire::ClCreateSubBufferReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let buffer_create_info = args
-        .buffer_create_info
-        .as_ref()
-        .map(|wire| cl_buffer_region::from_wire(wire).ok_or(Refusal::wide("buffer_create_info")))
-        .transpose()?;
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            buffer,
-            args.flags,
-            args.buffer_create_type,
-            buffer_create_info
-                .as_ref()
-                .map_or(ptr::null(), ptr::from_ref)
-                .cast(),
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Mem, args.new, object, args.buffer)?;
-    }
-    back_end::encode(&wire::ClCreateSubBufferReply { result })
+    back_end::encode(&Board::cl_create_sub_buffer(session, call, args)?)
 }
 
 fn cl_create_user_event(
@@ -2351,6 +2321,50 @@ pub mod run {
             },
         )?;
         Ok(wire::ClEnqueueTaskReply { result })
+    }
+
+    /// Calls `clCreateSubBuffer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_create_sub_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClCreateSubBufferArgs,
+    ) -> Result<wire::ClCreateSubBufferReply, Refusal> {
+        let Some(function) = session.functions().clCreateSubBuffer else {
+            return Ok(wire::ClCreateSubBufferReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
+        let buffer_create_info = args
+            .buffer_create_info
+            .as_ref()
+            .map(|wire| {
+                cl_buffer_region::from_wire(wire).ok_or(Refusal::wide("buffer_create_info"))
+            })
+            .transpose()?;
+        session.can_bind(args.new)?;
+        let mut result: cl_int = CL_SUCCESS;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                buffer,
+                args.flags,
+                args.buffer_create_type,
+                buffer_create_info
+                    .as_ref()
+                    .map_or(ptr::null(), ptr::from_ref)
+                    .cast(),
+                &mut result,
+            )
+        });
+        if result == CL_SUCCESS {
+            session.bind(Kind::Mem, args.new, object, args.buffer)?;
+        }
+        Ok(wire::ClCreateSubBufferReply { result })
     }
 
     /// Calls `clCompileProgram`.

@@ -240,6 +240,16 @@ pub trait Manual {
         args: wire::ClEnqueueBarrierArgs,
     ) -> Result<wire::ClEnqueueBarrierReply, Refusal>;
 
+    /// `clCreateSubBuffer`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_sub_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateSubBufferArgs,
+    ) -> Result<wire::ClCreateSubBufferReply, Refusal>;
+
     /// `clCreateUserEvent`.
     ///
     /// # Errors
