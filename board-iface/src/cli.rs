@@ -72,8 +72,8 @@ pub struct BoardArgs {
     #[command(flatten)]
     pub confining: Confining,
     /// Sessions at a time.
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub max_sessions: usize,
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub max_sessions: NonZeroUsize,
     /// Processes that wait for sessions with the driver loaded, so that as many
     /// sessions begin at once without waiting for it. Each has 13 MiB of its own
     /// with PoCL. No more wait than --max-sessions.
@@ -330,7 +330,7 @@ fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept
         ..setup(args)
     };
     let ready = args.ready_sessions;
-    let ready = NonZeroUsize::new(args.max_sessions).map_or(ready, |most| ready.min(most));
+    let ready = ready.min(args.max_sessions);
     let launcher = Launcher::new(program, inventory.env.clone(), setup, ready)?;
     let kept = Kept {
         _inventory: inventory,
@@ -432,7 +432,7 @@ fn options(args: &BoardArgs) -> Result<ServerOptions, KeyError> {
     Ok(ServerOptions {
         key: args.key.as_deref().map(Key::read).transpose()?,
         any_local_user: args.allow_any_local_user,
-        sessions: args.max_sessions,
+        sessions: args.max_sessions.get(),
         session: session_options(args),
         grace: Duration::from_secs(args.hang_up_grace),
     })

@@ -75,8 +75,11 @@ impl<'a> Output<'a> {
             Err(_) => {
                 let mut options = File::options();
                 options.write(true).create(true).truncate(false).mode(0o600);
-                let made = options.open(self.path);
-                made.map(|_| drop(Made::at(self.path)))
+                options.open(self.path).map(|file| {
+                    // Another run that took it meanwhile keeps it.
+                    let lock = lock(file, self);
+                    drop(lock.is_ok().then(|| Made::at(self.path)));
+                })
             }
         };
         checked.map_err(|error| self.failed(error))

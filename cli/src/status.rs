@@ -41,9 +41,13 @@ fn text(status: &Status) -> String {
         let _ = writeln!(text, "and {unlisted} more");
     }
     let (all, refused, crashed) = (status.all_sessions, status.refused, status.crashed);
+    let connections = match refused {
+        1 => "connection",
+        _ => "connections",
+    };
     let _ = writeln!(
         text,
-        "since the start: {all} sessions, {crashed} of them crashed; {refused} connections refused"
+        "since the start: {all} sessions, {crashed} of them crashed; {refused} {connections} refused"
     );
     let [calls, errors, received, sent] = cells(&status.totals);
     let _ = writeln!(

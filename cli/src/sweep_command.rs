@@ -265,7 +265,8 @@ fn check(point: &Point, path: &Path) -> Result<(), CommandError> {
     let said: Vec<_> = said.take_while(|line| !line.is_empty()).collect();
     let what = said.join(" ");
     // The user has no such file.
-    let what = what.replace(&path.display().to_string(), "PROFILE");
+    let file = path.display().to_string();
+    let what = what.replace(&file, "the profile with this point's keys");
     let point = point.shown();
     Err(SweepError::Refused { point, what }.into())
 }

@@ -4,6 +4,8 @@
 mod common;
 
 use common::{Bench, succeeds};
+use gil_files::container::{Compression, pieces};
+use gil_files::recording::{FILE, Record, SessionOpened};
 use nix::fcntl::{Flock, FlockArg};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -42,6 +44,39 @@ fn a_cache_on_a_full_disk_is_named_with_its_path() {
     bench.prepare(&mut command);
     command.env("GIL_CACHE", &small);
     bench.refuses(&mut command, 125, &[&small, "make room", "GIL_CACHE"]);
+}
+
+#[test]
+fn a_merge_onto_a_full_disk_leaves_the_earlier_file() {
+    let bench = Bench::new();
+    let small = bench.path("small").display().to_string();
+    std::fs::create_dir(&small).unwrap();
+    let mut long = FILE.header().to_vec();
+    for session in 1..=2_000 {
+        let opened = Record::SessionOpened(SessionOpened {
+            session,
+            process: 7,
+            pointer_bits: 64,
+            apis: gil_wire::api::described(&[1]),
+        });
+        long.extend(pieces(&opened, &[], Compression::None).unwrap().concat());
+    }
+    std::fs::write(bench.path("long"), &long).unwrap();
+    std::fs::write(bench.path("short"), FILE.header()).unwrap();
+    let script = format!(
+        "cp short '{small}/out' && '{}' trace merge long long --out '{small}/out'; code=$?; \
+         cmp short '{small}/out' >&2 && ls '{small}' >&2; exit $code",
+        env!("CARGO_BIN_EXE_gil")
+    );
+    let Some(mut command) = with_small_disk(&small, &script) else {
+        return;
+    };
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("make room"), "{said}");
+    assert!(said.ends_with("\nout\n"), "{said}");
 }
 
 /// An installation whose parts are empty, but for the driver.

@@ -120,6 +120,11 @@ fn what_is_no_whole_recording_is_a_sentence_and_a_code() {
             "has no session 7",
         ),
         (
+            &["trace", "show", "--from", "1000000", "a"],
+            1,
+            "has no record 1000000: its last is",
+        ),
+        (
             &["trace", "show", "--call", "clNever", "a"],
             2,
             "no API has an entry point",

@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::TempPath;
 
 /// What was merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub struct Merged {
     pub records: u64,
 }
 
-/// The same into a file, which is replaced if it is there, and removed if it cannot be
-/// written.
+/// The same into a file. One that is there is replaced once the new one is whole, and stays if
+/// that cannot be written; a new one is then removed.
 ///
 /// # Errors
 /// As [`merge`]; also if the file is one of those that are read, or somebody else has it.
@@ -44,17 +45,19 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     if file.is_in_use {
         return Err(TraceError::Taken { path: out.into() });
     }
-    if merged.is_err() && file.file.is_some() && there.is_none_or(|it| it.is_file()) {
-        // It would pass for a recording of less.
-        let _ = std::fs::remove_file(out);
-    }
-    merged
+    let merged = merged?;
+    file.finish().map_err(TraceError::Output)?;
+    Ok(merged)
 }
 
-/// A file that is made, or emptied, with the first byte, and is nobody else's meanwhile.
+/// A file that is made with the first byte, and is nobody else's meanwhile.
 struct Replaced<'p> {
     path: &'p Path,
     file: Option<BufWriter<File>>,
+    /// Where it is until it takes the place of the one that was there.
+    beside: Option<TempPath>,
+    /// What is no whole recording yet, and would pass for one of less.
+    unfinished: Option<PathBuf>,
     /// Of one that was there, from the beginning.
     lock: Option<Flock<File>>,
     /// Whether somebody else has made it since.
@@ -73,12 +76,26 @@ impl<'p> Replaced<'p> {
         Ok(Self {
             path,
             file: None,
+            beside: None,
+            unfinished: None,
             lock: lock.map_err(|InUse| TraceError::Taken { path: path.into() })?,
             is_in_use: false,
         })
     }
 
     fn begin(&mut self) -> io::Result<File> {
+        if self.lock.is_some()
+            && let Ok(earlier) = std::fs::metadata(self.path)
+            && let Ok(path) = std::fs::canonicalize(self.path)
+            && let Some(folder) = path.parent()
+            && earlier.nlink() == 1
+            && let Ok(new) = tempfile::NamedTempFile::new_in(folder)
+        {
+            let (new, beside) = new.into_parts();
+            new.set_permissions(earlier.permissions())?;
+            self.beside = Some(beside);
+            return Ok(new);
+        }
         let mut options = File::options();
         let file = options.write(true).create(true).truncate(false);
         let file = file.open(self.path)?;
@@ -95,7 +112,27 @@ impl<'p> Replaced<'p> {
             self.lock = lock.unwrap_or_default();
         }
         file.set_len(0)?;
+        self.unfinished = Some(self.path.into());
         Ok(file)
+    }
+
+    /// It is whole.
+    fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        if let Some(beside) = self.beside.take() {
+            // A link stays, and leads to the new one.
+            beside.persist(std::fs::canonicalize(self.path)?)?;
+        }
+        self.unfinished = None;
+        Ok(())
+    }
+}
+
+impl Drop for Replaced<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.unfinished.take() {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 

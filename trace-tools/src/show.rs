@@ -48,11 +48,18 @@ pub fn show(trace: &mut Trace, shown: &Shown, to: &mut dyn Write) -> Result<(), 
         to,
     };
     lines.write(HEADER)?;
+    let mut last = 0;
     while let Some(entry) = trace.next_entry()? {
         if entry.number > *shown.records.end() {
             return Ok(());
         }
+        last = entry.number;
         lines.entry(trace, &entry)?;
+    }
+    let first = *shown.records.start();
+    if first > last.max(1) {
+        let path = trace.path().into();
+        return Err(TraceError::NoRecord { path, first, last });
     }
     lines.check_sessions(trace)
 }

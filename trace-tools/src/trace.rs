@@ -112,6 +112,16 @@ pub enum TraceError {
         /// The number.
         session: u64,
     },
+    /// The same.
+    #[error("{} has no record {first}: its last is {last}", path.display())]
+    NoRecord {
+        /// The file.
+        path: PathBuf,
+        /// The first number that is asked for.
+        first: u64,
+        /// Its last one.
+        last: u64,
+    },
     /// What was found cannot be written.
     #[error("cannot write the result: {0}; make room, or write it elsewhere")]
     Output(io::Error),

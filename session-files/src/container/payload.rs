@@ -51,7 +51,10 @@ impl<R: Read> Payload<R> {
     fn check_end(&mut self) -> io::Result<()> {
         let is_end = match &mut self.from {
             From::Plain(_) => true,
-            From::Lz4(frame) => frame.read(&mut [0])? == 0 && frame.get_ref().limit() == 0,
+            From::Lz4(frame) => {
+                let read = frame.read(&mut [0]).map_err(damaged)?;
+                read == 0 && frame.get_ref().limit() == 0
+            }
         };
         match is_end {
             true => Ok(()),
@@ -70,7 +73,7 @@ impl<R: Read> Read for Payload<R> {
         }
         let read = match &mut self.from {
             From::Plain(stored) => stored.read(&mut out[..len])?,
-            From::Lz4(frame) => frame.read(&mut out[..len])?,
+            From::Lz4(frame) => frame.read(&mut out[..len]).map_err(damaged)?,
         };
         if read == 0 {
             return Err(wrong("ends before the length"));
@@ -80,6 +83,17 @@ impl<R: Read> Read for Payload<R> {
             self.check_end()?;
         }
         Ok(read)
+    }
+}
+
+/// What the decoder says of a frame, which is not said of what is around it.
+fn damaged(error: io::Error) -> io::Error {
+    match error.get_ref() {
+        Some(inner) if inner.is::<lz4_flex::frame::Error>() => {
+            let text = format!("a record's compressed payload is damaged ({inner})");
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        }
+        _ => error,
     }
 }
 

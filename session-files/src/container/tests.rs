@@ -383,6 +383,18 @@ proptest! {
 }
 
 #[test]
+fn a_damaged_frame_is_said_as_one() {
+    let bytes = later(&[7; 1000], Compression::Lz4);
+    let mut packed = Vec::new();
+    let stored = read(&mut &bytes[..], &mut packed).unwrap().unwrap();
+    packed[0] ^= 1;
+    let mut payload = Payload::of(&stored.prefix(), &packed[..]).unwrap();
+    let error = payload.read_to_end(&mut Vec::new()).unwrap_err();
+    let said = error.to_string();
+    assert!(said.contains("compressed payload is damaged"), "{said}");
+}
+
+#[test]
 fn another_head_goes_before_the_same_payload() {
     for compression in [NONE, Compression::Lz4] {
         let payload = [7; 1000];
