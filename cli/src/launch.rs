@@ -77,10 +77,23 @@ pub fn simulate(
     let view = View::of(args)?;
     signalled.watched_by(Some(sender));
     let started = Instant::now();
-    progress.say(&format!("starting {}", simulator.name()));
-    let mut process = start(args, simulator, at, &boards.options())?;
-    progress.say("asking the board");
-    let _agents = boards.ready(args.needs_driver())?;
+    let options = boards.options();
+    let begin = || {
+        progress.say(&format!("starting {}", simulator.name()));
+        start(args, simulator, at, &options)
+    };
+    let ask = || {
+        progress.say("asking the board");
+        boards.ready(args.needs_driver())
+    };
+    // The board gets ready meanwhile, where the simulator waits for that.
+    let (mut process, _agents) = match simulator.connects_at_once() {
+        true => {
+            let agents = ask()?;
+            (begin()?, agents)
+        }
+        false => (begin()?, ask()?),
+    };
     let screen = Screen::watch(args, at, &mut process)?;
     simulator.begin(at, &mut process)?;
     screen

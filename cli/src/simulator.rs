@@ -67,6 +67,11 @@ pub trait Simulator {
     /// The command that simulates what was laid out, with the boards there.
     fn command(&self, at: &Path, boards: &Options) -> Command;
 
+    /// Whether it asks the board before [`Simulator::begin`].
+    fn connects_at_once(&self) -> bool {
+        false
+    }
+
     /// Starts the simulation, if the simulator waits for a command to do so.
     ///
     /// # Errors

@@ -163,8 +163,8 @@ fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
     for (name, sum) in [
         ("  calls a frame", frames.calls),
         ("  requests a frame", frames.forwards),
-        ("  bytes to the board", frames.bytes_to_board),
-        ("  bytes from the board", frames.bytes_from_board),
+        ("  bytes sent, with arguments", frames.bytes_to_board),
+        ("  bytes brought, with results", frames.bytes_from_board),
     ] {
         row(name, format!("{:.1}", frames.each(sum)));
     }

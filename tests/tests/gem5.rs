@@ -6,8 +6,10 @@ use gil_tests::{Finished, Link, Run, guest_program, processes_naming, root};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -37,6 +39,44 @@ fn bootloader(gem5: &Path) -> Option<PathBuf> {
         return None;
     }
     Some(path)
+}
+
+/// It connects at its first tick, while QEMU waits for a command.
+#[test]
+fn gem5_is_started_once_the_board_listens() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let asked = folder.path().join("gem5.opt");
+    let script = "#!/bin/sh\ncase \"$*\" in *gil_se.py*) ;; *) echo 'gil asks: 24.0.0.1 True'; exit;; esac\n\
+        while [ \"$1\" != --board ]; do shift; done\n\
+        test -S \"${2#unix:}\" && echo 'panic: it listens' || echo \"panic: no $2\"\nexit 1\n";
+    std::fs::write(&asked, script).expect("a script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&asked, mode).expect("a program");
+    let program = guest_program("examples/vector-add/vector-add.c", Link::OpenCl);
+    // Whoever loads this driver waits until somebody writes it.
+    let driver = folder.path().join("driver");
+    nix::unistd::mkfifo(&driver, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+    std::fs::write(folder.path().join("slow.icd"), text(&driver)).expect("a file");
+    let mut gem5 = InGem5::new(&asked, &["--mode", "se", text(&program)]);
+    let vendors = ("OCL_ICD_VENDORS", folder.path());
+    gem5.run.command().env(vendors.0, vendors.1);
+    let is_over = AtomicBool::new(false);
+    let (run, _) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(2));
+            // Each process of the agent loads it.
+            while !is_over.load(Ordering::Relaxed) {
+                let mut options = std::fs::File::options();
+                let options = options.write(true).custom_flags(libc::O_NONBLOCK);
+                drop(options.open(&driver));
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let finished = gem5.finish();
+        is_over.store(true, Ordering::Relaxed);
+        finished
+    });
+    assert!(run.stderr.contains("it listens"), "{}", run.stderr);
 }
 
 /// `gil run --sim gem5` with an output folder of its own.

@@ -424,6 +424,10 @@ impl Simulator for Gem5<'_> {
         }
     }
 
+    fn connects_at_once(&self) -> bool {
+        true
+    }
+
     fn ending(&self) -> Ending {
         // Only this signal has it write its statistics.
         Ending {
