@@ -50,8 +50,8 @@ pub struct Case {
     pub options: Vec<String>,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// A gem5 that emulates system calls, instead of QEMU.
-    pub gem5: Option<PathBuf>,
+    /// A gem5 instead of QEMU, and its `--mode`.
+    pub gem5: Option<(PathBuf, &'static str)>,
 }
 
 impl Case {
@@ -115,10 +115,11 @@ impl Case {
         let at = |name: &str| folder.join(name).display().to_string();
         let calls = at("calls");
         let outdir = at("m5out");
-        let gem5 = self.gem5.as_ref().map(|it| it.display().to_string());
-        let gem5 = gem5.iter().flat_map(|path| {
+        let gem5 = self.gem5.as_ref();
+        let gem5 = gem5.map(|(path, mode)| (path.display().to_string(), *mode));
+        let gem5 = gem5.iter().flat_map(|(path, mode)| {
             [
-                "--sim", "gem5", "--mode", "se", "--outdir", &outdir, "--gem5", path,
+                "--sim", "gem5", "--mode", mode, "--outdir", &outdir, "--gem5", path,
             ]
         });
         let boards = boards.iter().flat_map(|board| ["--board", board]);

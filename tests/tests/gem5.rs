@@ -157,7 +157,7 @@ fn replays_of_emulated_programs_take_the_same_ticks() {
         Case::example("vector-add", Link::OpenCl, &["4099"]),
         Case::example("gles-quads", Link::Gles, &["3"]),
     ] {
-        case.gem5 = Some(gem5.clone());
+        case.gem5 = Some((gem5.clone(), "se"));
         let replayed = case.twice();
         assert_eq!(replayed.spread(), None, "{}", case.name);
         let [ticks, recorded] = [&replayed.replays[0], &replayed.recorded];

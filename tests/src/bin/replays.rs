@@ -3,10 +3,10 @@
 //! that is not wall time is equal: what the program prints, the log of calls, the report.
 //!
 //! ```text
-//! docs/experiments/replays/run [--gem5 GEM5] [NAME]...
+//! docs/experiments/replays/run [--gem5 GEM5 [--mode fs]] [NAME]...
 //! ```
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use gil_tests::Link;
 use gil_tests::replayed::{Case, Replayed};
 use gil_tests::scripted::Scripted;
@@ -17,11 +17,23 @@ use std::process::ExitCode;
 /// Replays the examples twice each and compares.
 #[derive(Parser)]
 struct Args {
-    /// In this gem5, which emulates system calls, instead of QEMU; times are its ticks then.
+    /// In this gem5 instead of QEMU; times are its ticks then.
     #[arg(long)]
     gem5: Option<PathBuf>,
+    /// What gem5 simulates: programs by system-call emulation, or a full system, which takes
+    /// minutes to boot each time.
+    #[arg(long, value_enum, default_value_t, requires = "gem5")]
+    mode: Mode,
     /// Those whose names begin so.
     names: Vec<String>,
+}
+
+/// `--mode` of `gil run`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    #[default]
+    Se,
+    Fs,
 }
 
 /// How the guest has GPUs whose board is the stand-in.
@@ -40,11 +52,16 @@ fn main() -> ExitCode {
     let stand_in = Board::new("", 30_000);
     let boards = [(); 2].map(|()| Scripted::with(&[]));
     let mut all: Vec<Case> = Case::examples().collect();
-    match args.gem5 {
-        Some(gem5) => all
-            .iter_mut()
-            .for_each(|case| case.gem5 = Some(gem5.clone())),
-        None => all.extend(of_other_levels(&stand_in, &boards)),
+    // No kernel of the guest's is there for a driver by system-call emulation.
+    if args.gem5.is_none() || args.mode == Mode::Fs {
+        all.extend(of_other_levels(&stand_in, &boards));
+    }
+    let mode = match args.mode {
+        Mode::Se => "se",
+        Mode::Fs => "fs",
+    };
+    for case in &mut all {
+        case.gem5 = args.gem5.clone().map(|gem5| (gem5, mode));
     }
     let is_named = |case: &&Case| {
         let mut names = args.names.iter();
