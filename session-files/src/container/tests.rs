@@ -388,7 +388,7 @@ fn a_damaged_frame_is_said_as_one() {
     let mut packed = Vec::new();
     let stored = read(&mut &bytes[..], &mut packed).unwrap().unwrap();
     packed[0] ^= 1;
-    let mut payload = Payload::of(&stored.prefix(), &packed[..]).unwrap();
+    let mut payload = Payload::of(stored.prefix(), &packed[..]).unwrap();
     let error = payload.read_to_end(&mut Vec::new()).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("compressed payload is damaged"), "{said}");
