@@ -346,9 +346,10 @@ fn a_kernels_first_launch_compiles_it_and_takes_the_same_each_time() {
     let [first, later] = [(); 2].map(|()| launches());
     let is_compiled = [first, later].map(|launches| launches.map(|ns| ns > COMPILED_NS));
     assert_eq!(is_compiled, [[true, false]; 2], "{first:?} {later:?}");
-    // The driver has kept what it compiled in the first run.
+    // The driver has kept what it compiled in the first run. The kernel's own time is the
+    // wall's on PoCL: where other programs are busy, their slices of some milliseconds are in it.
     let more = (first[0] - later[0]).abs();
-    assert!(more < COMPILED_NS, "{first:?} {later:?}");
+    assert!(more < first[0] / 2, "{first:?} {later:?}");
 }
 
 /// What another queue's kernel is executed meanwhile on the same processors is no compiling.
