@@ -64,8 +64,9 @@ fn gem5_is_started_once_the_board_listens() {
     let (run, _) = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_secs(2));
-            // Each process of the agent loads it.
-            while !is_over.load(Ordering::Relaxed) {
+            // Each process of the agent loads it. A run that never ends fails the test.
+            let end = Instant::now() + Duration::from_secs(120);
+            while !is_over.load(Ordering::Relaxed) && Instant::now() < end {
                 let mut options = std::fs::File::options();
                 let options = options.write(true).custom_flags(libc::O_NONBLOCK);
                 drop(options.open(&driver));

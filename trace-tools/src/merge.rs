@@ -29,7 +29,8 @@ pub struct Merged {
 }
 
 /// The same into a file. One that is there is replaced once the new one is whole, and stays if
-/// that cannot be written; a new one is then removed.
+/// that cannot be written, where a file can be made beside it; otherwise it is written in its
+/// place. What is not whole is removed.
 ///
 /// # Errors
 /// As [`merge`]; also if the file is one of those that are read, or somebody else has it.
@@ -54,8 +55,8 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
 struct Replaced<'p> {
     path: &'p Path,
     file: Option<BufWriter<File>>,
-    /// Where it is until it takes the place of the one that was there.
-    beside: Option<TempPath>,
+    /// Where it is until it takes the place of the one that was there, which is there.
+    beside: Option<(TempPath, PathBuf)>,
     /// What is no whole recording yet, and would pass for one of less.
     unfinished: Option<PathBuf>,
     /// Of one that was there, from the beginning.
@@ -93,7 +94,8 @@ impl<'p> Replaced<'p> {
         {
             let (new, beside) = new.into_parts();
             new.set_permissions(earlier.permissions())?;
-            self.beside = Some(beside);
+            // A link stays, and leads to the new one.
+            self.beside = Some((beside, path));
             return Ok(new);
         }
         let mut options = File::options();
@@ -119,9 +121,8 @@ impl<'p> Replaced<'p> {
     /// It is whole.
     fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        if let Some(beside) = self.beside.take() {
-            // A link stays, and leads to the new one.
-            beside.persist(std::fs::canonicalize(self.path)?)?;
+        if let Some((beside, path)) = self.beside.take() {
+            beside.persist(path)?;
         }
         self.unfinished = None;
         Ok(())
