@@ -14,6 +14,12 @@ impl Times {
         Self(times)
     }
 
+    /// These too.
+    pub fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+        self.0.sort();
+    }
+
     /// The time that `part` of all, from 0 to 1, do not exceed; 0 of none.
     pub fn percentile(&self, part: f64) -> Duration {
         let rank = (self.0.len() as f64 * part).ceil() as usize;

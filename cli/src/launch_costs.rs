@@ -1,4 +1,4 @@
-//! What `gil calibrate calls` prints of launches and copies.
+//! What `gil calibrate calls` prints of launches, or draws, and copies.
 
 use gil_benchmarks::{Launched, Launches, LeftOut};
 use gil_wire::words::Words;
@@ -15,7 +15,7 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// How long a kernel lasts beside what its timers say.
+/// How long a kernel or a draw lasts beside what the device's timers say.
 fn profiled(offset_ns: i64) -> String {
     match offset_ns {
         0 => "as profiled".into(),
@@ -31,7 +31,7 @@ pub fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, a kernel {}; medians of {}\n",
+        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, the device's time {}; medians of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.submit_ns),
         ns(calls.launch_ns),
@@ -89,9 +89,10 @@ fn lines(launched: &Launched) -> Vec<Line> {
         native: of(native),
         guest: guest.each_ref().map(of),
     };
-    let many = format!("{} launches and a finish", launched.number);
+    let [launch, launches] = launched.launch;
+    let many = format!("{} {launches} and a finish", launched.number);
     let mut lines = vec![
-        line("a launch and a finish".into(), &|it| it.one),
+        line(format!("a {launch} and a finish"), &|it| it.one),
         line("the same after a pause".into(), &|it| it.cold),
         line(many, &|it| it.many),
     ];
@@ -156,6 +157,7 @@ mod tests {
         };
         let launched = |corrected| Launched {
             api: "api",
+            launch: ["launch", "launches"],
             calls: Calls::default(),
             copies: Copies::default(),
             left_out: Vec::new(),

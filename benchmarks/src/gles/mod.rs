@@ -9,6 +9,7 @@ mod screen;
 
 use crate::bench::Bench;
 use crate::c_program::{self, Built};
+use crate::calibrated::Calibrated;
 use crate::error::BenchError;
 use crate::line::Measured;
 use gil_report::{Frames, Report};
@@ -18,6 +19,27 @@ use std::process::Command;
 /// The benchmark's name.
 const NAME: &str = "gles";
 const LIBRARIES: [&str; 2] = ["-lEGL", "-lGLESv2"];
+
+/// For `gil calibrate`.
+pub(crate) const CALIBRATED: Calibrated = Calibrated {
+    name: "gles",
+    launches: "benchmarks/programs/draws.c",
+    programs: "benchmarks/programs/scenes.c",
+    libraries: &LIBRARIES,
+    fitted: &[
+        "clears",
+        "quads",
+        "mesh",
+        "mandel",
+        "texture",
+        "upload",
+        "depth",
+        "instances",
+        "frames",
+        "reads",
+    ],
+    launch: ["draw", "draws"],
+};
 
 /// Everything that is measured of OpenGL ES.
 ///

@@ -1,17 +1,37 @@
 //! OpenCL's programs.
 
 mod calls;
-pub mod launches;
 mod matmul;
 mod program;
-pub mod programs;
 mod worker;
 
 use crate::bench::{Api, Bench};
 use crate::board::Board;
+use crate::calibrated::Calibrated;
 use crate::error::BenchError;
 use crate::line::Measured;
 use crate::program::{NullCall, Program, Worker};
+
+/// For `gil calibrate`.
+pub(crate) const CALIBRATED: Calibrated = Calibrated {
+    name: "opencl",
+    launches: "benchmarks/programs/launches.c",
+    programs: "benchmarks/programs/kernels.c",
+    libraries: &["-lOpenCL"],
+    fitted: &[
+        "add",
+        "multiply",
+        "transpose",
+        "bodies",
+        "stencil",
+        "scan",
+        "chain",
+        "answers",
+        "convolve",
+        "copies",
+    ],
+    launch: ["launch", "launches"],
+};
 
 /// The API.
 pub struct OpenCl;

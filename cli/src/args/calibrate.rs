@@ -10,11 +10,12 @@ pub enum CalibrateCommand {
     /// How much longer a job takes while all processors of the board's device are at work
     /// than alone.
     Contention(CalibrateContentionArgs),
-    /// What OpenCL's calls cost beside their kernels: from a launch to its start, between
-    /// kernels, and from a kernel's end until a thread that waits goes on.
+    /// What OpenCL's calls cost beside their kernels, or OpenGL ES's beside what they draw: from
+    /// a launch to its start, between kernels, and from a kernel's end until a thread that waits
+    /// goes on.
     Calls(CalibrateCallsArgs),
     /// How the board's times become the target's: scale and offset by least squares over ten
-    /// OpenCL programs, and the errors of these and of ten others.
+    /// programs of OpenCL or OpenGL ES, and the errors of these and of others.
     Programs(CalibrateProgramsArgs),
     /// How many times as long the target's CPU takes as the board's, for what calls do on the
     /// CPU: a program runs on this machine and in the guest.

@@ -1,8 +1,13 @@
-//! Whole programs natively and in the guest: `benchmarks/programs/kernels.c`. Over half of
-//! them scale and offset of the board's times are fitted; the others say how good the fit is.
+//! Whole programs natively and in the guest: `benchmarks/programs/kernels.c` or `scenes.c`. Over
+//! half of them scale and offset of the board's times are fitted; the others say how good the
+//! fit is.
+//!
+//! The native programs run half before the guest's and half behind them: what a machine does
+//! faster or slower from one minute to the next is then in both.
 
 use crate::accuracy::{self, Accuracy, Row};
 use crate::c_program;
+use crate::calibrated::{Calibrated, CalibratedApi};
 use crate::cores::{self, Cores};
 use crate::error::BenchError;
 use crate::fit::Point;
@@ -15,42 +20,32 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
-const SOURCE: &str = "benchmarks/programs/kernels.c";
-/// The API's name in a profile.
-const API: &str = "opencl";
-/// What the fit is over: of each kind one, of which others are left out.
-const FITTED: [&str; 10] = [
-    "add",
-    "multiply",
-    "transpose",
-    "bodies",
-    "stencil",
-    "scan",
-    "chain",
-    "answers",
-    "convolve",
-    "copies",
-];
 /// Greatest distance of the quartiles, as part of the median, of times that nothing disturbed.
 const SPREAD_MAX: f64 = 0.1;
 /// How often a program is measured that something disturbed.
 const ROUNDS: u32 = 3;
-/// Processes that share the repetitions.
-const NATIVE_PROCESSES: u32 = 15;
+/// Processes that share the repetitions: before the guest's and behind them.
+const NATIVE_PROCESSES: u32 = 16;
 /// The same in the guest, where each is a run.
 const GUEST_PROCESSES: u32 = 3;
+/// The file of the program that measures on parts of a device.
+const KERNELS: &str = "kernels.c";
 /// Longest name of a program.
 const NAME_MAX: usize = 32;
 
 /// What to measure.
 #[derive(Clone, Debug, Args)]
 pub struct ProgramsArgs {
+    /// Whose programs to measure.
+    #[arg(long, value_name = "API", value_enum, default_value_t = CalibratedApi::Opencl)]
+    pub api: CalibratedApi,
     /// How many times to measure each program.
     #[arg(long, value_name = "NUMBER", default_value_t = 15,
           value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub times: u32,
-    /// Use what the program benchmarks/programs/kernels.c wrote on the board itself instead of running it
-    /// here; for a board elsewhere, or for one that is busy now.
+    /// Use what the program benchmarks/programs/kernels.c (scenes.c for OpenGL ES) wrote on the
+    /// board itself instead of running it here; for a board elsewhere, or for one that is busy
+    /// now.
     #[arg(long, value_name = "FILE")]
     pub native: Option<PathBuf>,
     /// The board that the guest uses, as of `gil run --board`; this machine's own if there is none.
@@ -107,7 +102,7 @@ pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
     let mut device = String::new();
     let most = args.at.iter().map(|at| at.cores).max();
     for AtCores { cores, file } in &args.at {
-        let (name, programs) = parsed(&c_program::written(file)?, file)?;
+        let (name, programs) = parsed(&c_program::written(file)?, file, KERNELS)?;
         if Some(*cores) == most {
             device = name;
         }
@@ -146,6 +141,12 @@ impl Program {
         (at(0.75) - at(0.25)) / at(0.5).max(f64::MIN_POSITIVE)
     }
 
+    /// The same program's other times too.
+    fn add(&mut self, other: Self) {
+        self.wall.add(other.wall);
+        self.device.add(other.device);
+    }
+
     fn is_disturbed(&self) -> bool {
         self.spread() > SPREAD_MAX
     }
@@ -162,39 +163,53 @@ pub fn programs(
     folder: &Path,
     say: &dyn Fn(&str),
 ) -> Result<Programs, BenchError> {
+    let api = args.api.measured();
     say("compiling the programs");
-    let built = c_program::build(SOURCE, folder, &["-lOpenCL"], &[])?;
-    let (device, native) = match &args.native {
-        Some(path) => parsed(&c_program::written(path)?, path)?,
-        None => {
-            let named = |names: &[String]| {
-                say(&progress("on this machine's device", names));
-                c_program::pooled(NATIVE_PROCESSES, || {
-                    let times = c_program::shared(args.times, NATIVE_PROCESSES);
-                    let mut command = Command::new(&built.native);
-                    c_program::said(command.arg(times.to_string()).args(names))
-                })
-            };
-            settled(&built.native, named)?
+    let built = c_program::build(api.programs, folder, api.libraries, api.libraries)?;
+    let natively = || {
+        let named = |names: &[String]| {
+            say(&progress("on this machine's device", names));
+            c_program::pooled(NATIVE_PROCESSES / 2, || {
+                let times = c_program::shared(args.times, NATIVE_PROCESSES);
+                let mut command = Command::new(&built.native);
+                c_program::said(command.arg(times.to_string()).args(names))
+            })
+        };
+        settled(&built.native, Calibrated::file(api.programs), named)
+    };
+    let (device, mut native) = match &args.native {
+        Some(path) => {
+            let text = c_program::written(path)?;
+            parsed(&text, path, Calibrated::file(api.programs))?
         }
+        None => natively()?,
     };
     let guest = Guest {
         args,
+        api,
         profile,
         folder,
         program: &built.guest,
         say,
     };
-    let calls = profile.calls.get(API).cloned().unwrap_or_default();
+    let calls = profile.calls.get(api.name).cloned().unwrap_or_default();
     let before = guest.run("as they are", None)?;
     let between = guest.run("with what calls cost", Some(&calls))?;
+    if args.native.is_none() {
+        let (_, later) = natively()?;
+        let later = matched(&native, &later)?;
+        native
+            .iter_mut()
+            .zip(later)
+            .for_each(|(own, later)| own.add(later));
+    }
     let alike = [&before, &between].map(|guest| matched(&native, guest));
     let [before, between] = alike;
     let (before, between) = (before?, between?);
     let mut rows: Vec<Row> = native
         .iter()
         .zip(&before)
-        .map(|(native, before)| row(native, before))
+        .map(|(native, before)| row(api, native, before))
         .collect();
     let points = native.iter().zip(&between);
     let points: Vec<Point> = points.map(|(native, guest)| point(native, guest)).collect();
@@ -213,7 +228,7 @@ pub fn programs(
     let accuracy = Accuracy { rows, fit };
     let [_, errors] = accuracy.errors(false);
     calls.fit = Some(Fitted {
-        programs: FITTED.len() as u32,
+        programs: api.fitted.len() as u32,
         scale_within: accuracy.fit.scale.within,
         offset_within_ns: accuracy.fit.offset.within,
         left_out: errors.programs as u32,
@@ -221,7 +236,7 @@ pub fn programs(
         worst_error: errors.most,
     });
     Ok(Programs {
-        api: API,
+        api: api.name,
         calls,
         accuracy,
     })
@@ -234,10 +249,10 @@ fn progress(what: &str, names: &[String]) -> String {
     }
 }
 
-fn row(native: &Program, before: &Program) -> Row {
+fn row(api: &Calibrated, native: &Program, before: &Program) -> Row {
     Row {
         name: native.name.clone(),
-        is_fitted: FITTED.contains(&&*native.name),
+        is_fitted: api.fitted.contains(&&*native.name),
         native: native.wall.median(),
         before: before.wall.median(),
         after: Duration::ZERO,
@@ -273,6 +288,7 @@ fn matched(native: &[Program], guest: &[Program]) -> Result<Vec<Program>, BenchE
 
 struct Guest<'a> {
     args: &'a ProgramsArgs,
+    api: &'a Calibrated,
     profile: &'a Profile,
     folder: &'a Path,
     program: &'a Path,
@@ -285,7 +301,7 @@ impl Guest<'_> {
         let path = self.folder.join("profile.toml");
         if let Some(calls) = calls {
             let mut profile = self.profile.clone();
-            profile.calls.insert(API.into(), calls.clone());
+            profile.calls.insert(self.api.name.into(), calls.clone());
             fs::write(&path, profile.text())?;
         }
         let named = |names: &[String]| {
@@ -308,23 +324,25 @@ impl Guest<'_> {
                 c_program::said(command.arg(times.to_string()).args(names))
             })
         };
-        settled(self.program, named).map(|(_, programs)| programs)
+        let file = Calibrated::file(self.api.programs);
+        settled(self.program, file, named).map(|(_, programs)| programs)
     }
 }
 
 /// Runs the programs, and those again that something disturbed: the steadiest run counts.
 fn settled(
     program: &Path,
+    file: &str,
     run: impl Fn(&[String]) -> Result<String, BenchError>,
 ) -> Result<(String, Vec<Program>), BenchError> {
-    let (device, mut programs) = parsed(&run(&[])?, program)?;
+    let (device, mut programs) = parsed(&run(&[])?, program, file)?;
     for _ in 1..ROUNDS {
         let disturbed = programs.iter().filter(|program| program.is_disturbed());
         let names: Vec<String> = disturbed.map(|program| program.name.clone()).collect();
         if names.is_empty() {
             break;
         }
-        let (_, again) = parsed(&run(&names)?, program)?;
+        let (_, again) = parsed(&run(&names)?, program, file)?;
         for new in again {
             let mut known = programs.iter_mut();
             let known = known.find(|known| known.name == new.name && known.spread() > new.spread());
@@ -336,8 +354,8 @@ fn settled(
     Ok((device, programs))
 }
 
-/// What the program's text says: the device, and each program's times.
-fn parsed(text: &str, path: &Path) -> Result<(String, Vec<Program>), BenchError> {
+/// What the text of the program of this file says: the device, and each program's times.
+fn parsed(text: &str, path: &Path, file: &str) -> Result<(String, Vec<Program>), BenchError> {
     let mut lines = text.lines();
     let device = lines.next().unwrap_or_default().trim().to_owned();
     let mut programs: Vec<(String, Vec<Line>)> = Vec::new();
@@ -345,7 +363,7 @@ fn parsed(text: &str, path: &Path) -> Result<(String, Vec<Program>), BenchError>
         let (name, read) = Line::read(line).ok_or_else(|| BenchError::File {
             path: path.into(),
             what: format!(
-                "line {} of what kernels.c writes has a name and four numbers, and is {line:.80?}",
+                "line {} of what {file} writes has a name and four numbers, and is {line:.80?}",
                 at + 2
             ),
         })?;
@@ -357,7 +375,7 @@ fn parsed(text: &str, path: &Path) -> Result<(String, Vec<Program>), BenchError>
     if programs.is_empty() {
         return Err(BenchError::File {
             path: path.into(),
-            what: "kernels.c wrote no times there".into(),
+            what: format!("{file} wrote no times there"),
         });
     }
     let programs = programs.into_iter().filter_map(|(name, lines)| {
@@ -407,7 +425,7 @@ mod tests {
     use std::cell::Cell;
 
     fn read(text: &str) -> Result<(String, Vec<Program>), BenchError> {
-        parsed(text, Path::new("native.txt"))
+        parsed(text, Path::new("native.txt"), KERNELS)
     }
 
     #[test]
@@ -437,7 +455,7 @@ mod tests {
     #[test]
     fn what_was_disturbed_is_run_again_and_the_steadiest_counts() {
         let runs = Cell::new(0);
-        let (_, programs) = settled(Path::new("p"), |names| {
+        let (_, programs) = settled(Path::new("p"), KERNELS, |names| {
             runs.set(runs.get() + 1);
             Ok(match names {
                 [] => "GPU\na 1000 1 1 1\na 1500 1 1 1\na 2000 1 1 1\nb 5 1 1 1\n".into(),

@@ -1,5 +1,5 @@
-//! What an empty kernel and what copies cost beside themselves: a program launches kernels
-//! natively on this machine's device, or on a board where a person ran it, and in the guest
+//! What an empty kernel, or a draw of few pixels, and what copies cost beside themselves: a
+//! program launches kernels, or draws, natively on this machine's device, or on a board where a person ran it, and in the guest
 //! without and with what was found.
 //!
 //! With the medians `one` of a launch and a finish, `cold` as `one` after a pause, `submit`
@@ -26,6 +26,7 @@
 //! figures is measured, and what differs is corrected, [`ROUNDS`] times; the best counts.
 
 use crate::c_program;
+use crate::calibrated::{Calibrated, CalibratedApi};
 use crate::error::BenchError;
 use crate::sampling::Times;
 use clap::Args;
@@ -36,9 +37,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const SOURCE: &str = "benchmarks/programs/launches.c";
-/// The API's name in a profile.
-const API: &str = "opencl";
 /// Launches in a row.
 const MANY: u32 = 64;
 /// Processes that share the repetitions.
@@ -62,12 +60,16 @@ const IDLE_NS: u64 = 500_000;
 /// What to measure.
 #[derive(Clone, Debug, Args)]
 pub struct LaunchesArgs {
+    /// Whose calls to measure.
+    #[arg(long, value_name = "API", value_enum, default_value_t = CalibratedApi::Opencl)]
+    pub api: CalibratedApi,
     /// How many times to measure.
     #[arg(long, value_name = "NUMBER", default_value_t = 40,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub times: u32,
-    /// Use what the program benchmarks/programs/launches.c wrote on another board, with 64 as its second
-    /// argument, instead of running it here; the guest is not run.
+    /// Use what the program benchmarks/programs/launches.c (draws.c for OpenGL ES) wrote on
+    /// another board, with 64 as its second argument, instead of running it here; the guest is
+    /// not run.
     #[arg(long, value_name = "FILE")]
     pub native: Option<PathBuf>,
 }
@@ -100,6 +102,8 @@ pub struct Launches {
 pub struct Launched {
     /// The API's name, in a profile.
     pub api: &'static str,
+    /// The words for what the device is given: one, and several.
+    pub launch: [&'static str; 2],
     /// For the board's profile.
     pub calls: Calls,
     /// The same: what copies take.
@@ -134,12 +138,15 @@ pub fn launches(
     folder: &Path,
     say: &dyn Fn(&str),
 ) -> Result<Launched, BenchError> {
+    let api = args.api.measured();
+    let file = Calibrated::file(api.launches);
     if let Some(path) = &args.native {
-        let (device, repetitions, native) = found(&c_program::written(path)?, path)?;
+        let (device, repetitions, native) = found(&c_program::written(path)?, path, file)?;
         let calls = native.calls(&native.alone(), repetitions, device);
         let (copies, left_out) = usable(native.copies(), native.one);
         return Ok(Launched {
-            api: API,
+            api: api.name,
+            launch: api.launch,
             copies,
             left_out,
             calls,
@@ -149,15 +156,15 @@ pub fn launches(
         });
     }
     say("compiling the program");
-    let built = c_program::build(SOURCE, folder, &["-lOpenCL"], &[])?;
-    say("launching kernels on this machine's device");
+    let built = c_program::build(api.launches, folder, api.libraries, api.libraries)?;
+    say("measuring on this machine's device");
     let text = c_program::pooled(NATIVE_PROCESSES, || {
         let mut command = Command::new(&built.native);
-        c_program::said(command.args(words(args, NATIVE_PROCESSES)))
+        c_program::said(command.args(numbers(args, NATIVE_PROCESSES)))
     })?;
-    let (device, repetitions, native) = found(&text, &built.native)?;
+    let (device, repetitions, native) = found(&text, &built.native, file)?;
     let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
-        say(&format!("launching kernels in the guest, times {how}"));
+        say(&format!("measuring in the guest, times {how}"));
         in_guest(args, profile, (calls, copies), folder, &built.guest)
     };
     let plain = guest("as they are", None, None)?;
@@ -178,7 +185,8 @@ pub fn launches(
         unreachable!("there is a round");
     };
     Ok(Launched {
-        api: API,
+        api: api.name,
+        launch: api.launch,
         calls,
         copies,
         left_out,
@@ -188,7 +196,7 @@ pub fn launches(
     })
 }
 
-fn words(args: &LaunchesArgs, processes: u32) -> [String; 2] {
+fn numbers(args: &LaunchesArgs, processes: u32) -> [String; 2] {
     [c_program::shared(args.times, processes), MANY].map(|number| number.to_string())
 }
 
@@ -200,25 +208,29 @@ fn in_guest(
     folder: &Path,
     program: &Path,
 ) -> Result<Launches, BenchError> {
+    let api = args.api.measured();
     let mut profile = profile.clone();
-    profile.calls.remove(API);
-    profile.copies.remove(API);
-    profile.copies.extend(copies.map(|it| (API.into(), it)));
-    let named = calls.map(|calls| (API.into(), calls.clone()));
+    profile.calls.remove(api.name);
+    profile.copies.remove(api.name);
+    profile
+        .copies
+        .extend(copies.map(|it| (api.name.into(), it)));
+    let named = calls.map(|calls| (api.name.into(), calls.clone()));
     profile.calls.extend(named);
     let path = folder.join("profile.toml");
     fs::write(&path, profile.text())?;
     let text = c_program::pooled(GUEST_PROCESSES, || {
         let mut command = c_program::in_guest_with_kernels(&folder.join("report.json"))?;
         command.arg("--board-profile").arg(&path);
-        command.arg(program).args(words(args, GUEST_PROCESSES));
+        command.arg(program).args(numbers(args, GUEST_PROCESSES));
         c_program::said(&mut command)
     })?;
-    Ok(found(&text, program)?.2)
+    Ok(found(&text, program, Calibrated::file(api.launches))?.2)
 }
 
-/// What the program's text says: the device, the number of repetitions, and the medians.
-fn found(text: &str, path: &Path) -> Result<(String, u32, Launches), BenchError> {
+/// What the text of the program of this file says: the device, the number of repetitions, and
+/// the medians.
+fn found(text: &str, path: &Path, file: &str) -> Result<(String, u32, Launches), BenchError> {
     let wrong = |what: String| BenchError::File {
         path: path.into(),
         what,
@@ -246,7 +258,7 @@ fn found(text: &str, path: &Path) -> Result<(String, u32, Launches), BenchError>
             }
             _ => {
                 let what = format!(
-                    "line {} of what launches.c writes is `launch` with {COLUMNS} times, or `to` or `from` with bytes and a time, and is {line:.80?}",
+                    "line {} of what {file} writes is `launch` with {COLUMNS} times, or `to` or `from` with bytes and a time, and is {line:.80?}",
                     at + 2
                 );
                 return Err(wrong(what));
@@ -255,7 +267,7 @@ fn found(text: &str, path: &Path) -> Result<(String, u32, Launches), BenchError>
     }
     let repetitions = columns[0].len() as u32;
     if repetitions == 0 {
-        return Err(wrong("launches.c wrote no times there".into()));
+        return Err(wrong(format!("{file} wrote no times there")));
     }
     let [one, many, launch, device_time, cold, submit, queued] =
         columns.map(|times| Times::new(times).median());
@@ -472,7 +484,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<(String, u32, Launches), BenchError> {
-        found(text, Path::new("native.txt"))
+        found(text, Path::new("native.txt"), "launches.c")
     }
 
     fn launches(text: &str) -> Launches {
