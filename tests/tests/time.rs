@@ -189,6 +189,30 @@ fn a_cpu_is_calibrated_from_any_folder() {
     assert!(profile.contains("[cpu]\nratio = "), "{profile}");
 }
 
+/// What draws cost, and the small programs: their names, sums and errors, and the profile.
+#[test]
+fn opengl_es_is_calibrated() {
+    let folder = tempfile::tempdir().unwrap();
+    let calibrate = |what: &str, more: &[&str]| {
+        let mut command = std::process::Command::new(gil_tests::binary("gil"));
+        command.current_dir(folder.path());
+        command.args(["calibrate", what, "--api", "gles", "--times", "3"]);
+        let output = command.args(more).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let profile = || std::fs::read_to_string(folder.path().join("board.toml")).unwrap();
+    let said = calibrate("calls", &["--out", "board.toml"]);
+    assert!(said.contains("64 draws and a finish"), "{said}");
+    assert!(profile().contains("[calls.gles]\n"), "{}", profile());
+    let table = calibrate("programs", &["--out", "board.toml"]);
+    for line in ["10 programs fitted: mean error", "12 programs left out: mean error"] {
+        assert!(table.contains(line), "{table}");
+    }
+    assert!(table.contains("answers") && profile().contains("left_out = 12"), "{table}");
+}
+
 #[test]
 fn doubling_the_products_adds_exactly_their_time() {
     let board = Scripted::start(DEVICE_NS, 0);
