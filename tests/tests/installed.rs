@@ -112,6 +112,9 @@ fn a_tarball_calibrates() {
     assert!(said.contains("ratio"), "{said}");
     let profile = fs::read_to_string(installed.root.join("board.toml")).expect("a profile");
     assert!(profile.contains("[cpu]"), "{profile}");
+    // Its program includes a header.
+    let said = installed.prints(&["calibrate", "calls", "--api", "gles", "--times", "3"]);
+    assert!(said.contains("64 draws and a finish"), "{said}");
 }
 
 #[test]

@@ -207,10 +207,16 @@ fn opengl_es_is_calibrated() {
     assert!(said.contains("64 draws and a finish"), "{said}");
     assert!(profile().contains("[calls.gles]\n"), "{}", profile());
     let table = calibrate("programs", &["--out", "board.toml"]);
-    for line in ["10 programs fitted: mean error", "12 programs left out: mean error"] {
+    for line in [
+        "10 programs fitted: mean error",
+        "12 programs left out: mean error",
+    ] {
         assert!(table.contains(line), "{table}");
     }
-    assert!(table.contains("answers") && profile().contains("left_out = 12"), "{table}");
+    assert!(
+        table.contains("answers") && profile().contains("left_out = 12"),
+        "{table}"
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ const SOURCES: [(&str, &str, &[&str]); 5] = [
     (
         "benchmarks/programs",
         "share/gil/benchmarks/programs",
-        &[".c", ".cu"],
+        &[".c", ".cu", ".h"],
     ),
     ("docs", "share/doc/gil", &[".md", ".svg", ".png"]),
 ];
