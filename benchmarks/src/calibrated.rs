@@ -1,21 +1,8 @@
-//! The APIs whose costs and programs `gil calibrate` measures.
+//! What `gil calibrate` measures of an API.
 
-use crate::{gles, opencl};
-use clap::ValueEnum;
-
-/// One of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum CalibratedApi {
-    /// OpenCL.
-    #[default]
-    Opencl,
-    /// EGL and OpenGL ES.
-    Gles,
-}
-
-/// What is measured of an API. Its programs are in C and write the same lines for each API.
+/// It. The API's programs are in C and write the same lines for each API.
 #[derive(Debug)]
-pub(crate) struct Calibrated {
+pub struct Calibrated {
     /// The API's name in a profile.
     pub name: &'static str,
     /// The source of the program that launches kernels, or draws.
@@ -29,15 +16,6 @@ pub(crate) struct Calibrated {
     pub fitted: &'static [&'static str],
     /// The words for what the device is given: one, and several.
     pub launch: [&'static str; 2],
-}
-
-impl CalibratedApi {
-    pub(crate) fn measured(self) -> &'static Calibrated {
-        match self {
-            Self::Opencl => &opencl::CALIBRATED,
-            Self::Gles => &gles::CALIBRATED,
-        }
-    }
 }
 
 impl Calibrated {

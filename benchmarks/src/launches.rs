@@ -26,7 +26,7 @@
 //! figures is measured, and what differs is corrected, [`ROUNDS`] times; the best counts.
 
 use crate::c_program;
-use crate::calibrated::{Calibrated, CalibratedApi};
+use crate::calibrated::Calibrated;
 use crate::error::BenchError;
 use crate::sampling::Times;
 use clap::Args;
@@ -60,9 +60,6 @@ const IDLE_NS: u64 = 500_000;
 /// What to measure.
 #[derive(Clone, Debug, Args)]
 pub struct LaunchesArgs {
-    /// Whose calls to measure.
-    #[arg(long, value_name = "API", value_enum, default_value_t = CalibratedApi::Opencl)]
-    pub api: CalibratedApi,
     /// How many times to measure.
     #[arg(long, value_name = "NUMBER", default_value_t = 40,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -127,18 +124,18 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Measures what launches cost; `say` hears of the progress. Programs lie in `folder`, and
+/// Measures what an API's launches cost; `say` hears of the progress. Programs lie in `folder`, and
 /// the guest has the rest of this profile.
 ///
 /// # Errors
 /// [`BenchError`] says what cannot be measured.
 pub fn launches(
+    api: &Calibrated,
     args: &LaunchesArgs,
     profile: &Profile,
     folder: &Path,
     say: &dyn Fn(&str),
 ) -> Result<Launched, BenchError> {
-    let api = args.api.measured();
     let file = Calibrated::file(api.launches);
     if let Some(path) = &args.native {
         let (device, repetitions, native) = found(&c_program::written(path)?, path, file)?;
@@ -165,7 +162,7 @@ pub fn launches(
     let (device, repetitions, native) = found(&text, &built.native, file)?;
     let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
         say(&format!("measuring in the guest, times {how}"));
-        in_guest(args, profile, (calls, copies), folder, &built.guest)
+        in_guest(api, args, profile, (calls, copies), folder, &built.guest)
     };
     let plain = guest("as they are", None, None)?;
     let mut calls = native.calls(&plain, repetitions, device);
@@ -202,13 +199,13 @@ fn numbers(args: &LaunchesArgs, processes: u32) -> [String; 2] {
 
 /// What the program says in the guest, with this in the profile.
 fn in_guest(
+    api: &Calibrated,
     args: &LaunchesArgs,
     profile: &Profile,
     (calls, copies): (Option<&Calls>, Option<Copies>),
     folder: &Path,
     program: &Path,
 ) -> Result<Launches, BenchError> {
-    let api = args.api.measured();
     let mut profile = profile.clone();
     profile.calls.remove(api.name);
     profile.copies.remove(api.name);

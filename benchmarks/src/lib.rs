@@ -49,7 +49,7 @@ use std::path::Path;
 
 pub use accuracy::{Accuracy, Errors, Row, accuracy_plot};
 pub use args::{BenchArgs, Name};
-pub use calibrated::CalibratedApi;
+pub use calibrated::Calibrated;
 pub use contention::{Contended, ContentionArgs, contention};
 pub use cores::{Cores, Spread, Timed};
 pub use cpu::{CpuArgs, CpuRatio, cpu};
@@ -61,6 +61,25 @@ pub use programs::{AtCores, CoresArgs, Programs, ProgramsArgs, cores, programs};
 
 /// The API whose programs are measured.
 const API: &dyn Api = &opencl::OpenCl;
+
+/// The APIs whose calls and programs are calibrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CalibratedApi {
+    /// OpenCL.
+    Opencl,
+    /// EGL and OpenGL ES.
+    Gles,
+}
+
+impl CalibratedApi {
+    /// What is measured of it.
+    pub fn measured(self) -> &'static Calibrated {
+        match self {
+            Self::Opencl => &opencl::CALIBRATED,
+            Self::Gles => &gles::CALIBRATED,
+        }
+    }
+}
 
 /// The cheapest call that goes to a board.
 pub fn null_call() -> NullCall {

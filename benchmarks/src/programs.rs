@@ -7,7 +7,7 @@
 
 use crate::accuracy::{self, Accuracy, Row};
 use crate::c_program;
-use crate::calibrated::{Calibrated, CalibratedApi};
+use crate::calibrated::Calibrated;
 use crate::cores::{self, Cores};
 use crate::error::BenchError;
 use crate::fit::Point;
@@ -36,9 +36,6 @@ const NAME_MAX: usize = 32;
 /// What to measure.
 #[derive(Clone, Debug, Args)]
 pub struct ProgramsArgs {
-    /// Whose programs to measure.
-    #[arg(long, value_name = "API", value_enum, default_value_t = CalibratedApi::Opencl)]
-    pub api: CalibratedApi,
     /// How many times to measure each program.
     #[arg(long, value_name = "NUMBER", default_value_t = 15,
           value_parser = clap::value_parser!(u32).range(3..=1000))]
@@ -152,18 +149,18 @@ impl Program {
     }
 }
 
-/// Measures the programs; `say` hears of the progress. Files lie in `folder`, and what calls
+/// Measures an API's programs; `say` hears of the progress. Files lie in `folder`, and what calls
 /// cost is in the profile.
 ///
 /// # Errors
 /// [`BenchError`] says what cannot be measured.
 pub fn programs(
+    api: &Calibrated,
     args: &ProgramsArgs,
     profile: &Profile,
     folder: &Path,
     say: &dyn Fn(&str),
 ) -> Result<Programs, BenchError> {
-    let api = args.api.measured();
     say("compiling the programs");
     let built = c_program::build(api.programs, folder, api.libraries, api.libraries)?;
     let natively = || {

@@ -62,8 +62,10 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
         Some(path) => to_extend(path)?,
         None => Profile::empty(),
     };
-    let launched =
-        measured(|folder, say| gil_benchmarks::launches(&args.measured, &profile, folder, say))?;
+    let api = args.api.measured();
+    let launched = measured(|folder, say| {
+        gil_benchmarks::launches(api, &args.measured, &profile, folder, say)
+    })?;
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
     let doubts = left_out(&launched, args.measured.native.is_some()) + &doubted(&launched);
     let _ = io::stderr().write_all(doubts.as_bytes());
@@ -92,8 +94,10 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
     let plot = args.plot.as_deref();
     plot.map(|path| Output::of("--plot", path).check())
         .transpose()?;
-    let found =
-        measured(|folder, say| gil_benchmarks::programs(&args.measured, &profile, folder, say))?;
+    let api = args.api.measured();
+    let found = measured(|folder, say| {
+        gil_benchmarks::programs(api, &args.measured, &profile, folder, say)
+    })?;
     let device = Words::from(found.calls.device.as_str());
     let text = format!("{device}\n{}", found.accuracy.table());
     let _ = io::stdout().write_all(text.as_bytes());

@@ -1,7 +1,9 @@
 //! The options of `gil calibrate`.
 
 use clap::{Args, Subcommand};
-use gil_benchmarks::{ContentionArgs, CoresArgs, CpuArgs, LaunchesArgs, ProgramsArgs};
+use gil_benchmarks::{
+    CalibratedApi, ContentionArgs, CoresArgs, CpuArgs, LaunchesArgs, ProgramsArgs,
+};
 use std::path::PathBuf;
 
 /// What `gil calibrate` measures.
@@ -40,6 +42,9 @@ pub struct CalibrateContentionArgs {
 /// Arguments of `gil calibrate calls`.
 #[derive(Clone, Debug, Args)]
 pub struct CalibrateCallsArgs {
+    /// Whose calls to measure.
+    #[arg(long, value_name = "API", value_enum, default_value = "opencl")]
+    pub api: CalibratedApi,
     /// How.
     #[command(flatten)]
     pub measured: LaunchesArgs,
@@ -52,6 +57,9 @@ pub struct CalibrateCallsArgs {
 /// Arguments of `gil calibrate programs`.
 #[derive(Clone, Debug, Args)]
 pub struct CalibrateProgramsArgs {
+    /// Whose programs to measure.
+    #[arg(long, value_name = "API", value_enum, default_value = "opencl")]
+    pub api: CalibratedApi,
     /// How.
     #[command(flatten)]
     pub measured: ProgramsArgs,
