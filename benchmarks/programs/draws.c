@@ -2,7 +2,7 @@
 /* What a draw costs beside itself: what `gil calibrate calls --api gles` runs natively and in
  * the guest. Prints the renderer's name, then for each repetition, in nanoseconds:
  *
- *     launch ONE MANY START DEVICE COLD SUBMIT QUEUED
+ *     draw ONE MANY START DEVICE COLD SUBMIT QUEUED
  *
  * A draw is a triangle of few pixels. ONE: of a draw and glFinish. MANY: of NUMBER draws, of
  * which glFlush hands each to the device, and glFinish. START: from the call until the device begins,
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 		added = queued(number);
 		WITHOUT_ERROR("drawing");
 		if (n >= 0)
-			printf("launch %lld %lld %lld %lld %lld %lld %lld\n", one, many, start,
+			printf("draw %lld %lld %lld %lld %lld %lld %lld\n", one, many, start,
 			       each, cold, submitted / number, added);
 	}
 	return 0;

@@ -139,6 +139,10 @@ impl Accuracy {
                 after.most * 100.0,
             );
         }
+        let [before, after] = self.errors(false);
+        if after.mean > before.mean {
+            text += "with the profile the programs left out are further off than without it: calibrate again on a quiet machine, or leave this API's [calls] and [copies] out\n";
+        }
         let disturbed = self.rows.iter().filter(|row| row.is_disturbed).count();
         if disturbed > 0 {
             text += &format!(

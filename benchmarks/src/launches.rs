@@ -55,6 +55,10 @@ const FALLS: f64 = 0.8;
 const NOISE_PART: u64 = 4;
 /// Bytes of a copy that adds more than nothing.
 const LONG: u64 = 64 << 10;
+/// Longest time of a line, in nanoseconds: the most that a profile has.
+const NS_MAX: u64 = 10_000_000_000;
+/// Largest copy of one.
+const BYTES_MAX: u64 = 1 << 40;
 /// After such a pause the device sleeps: less than that of the program.
 const IDLE_NS: u64 = 500_000;
 /// What to measure.
@@ -124,21 +128,18 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Measures what an API's launches cost; `say` hears of the progress. Programs lie in `folder`, and
-/// the guest has the rest of this profile.
+/// Measures what an API's launches cost; `say` hears of the progress. Programs lie in `folder`.
 ///
 /// # Errors
 /// [`BenchError`] says what cannot be measured.
 pub fn launches(
     api: &Calibrated,
     args: &LaunchesArgs,
-    profile: &Profile,
     folder: &Path,
     say: &dyn Fn(&str),
 ) -> Result<Launched, BenchError> {
-    let file = Calibrated::file(api.launches);
     if let Some(path) = &args.native {
-        let (device, repetitions, native) = found(&c_program::written(path)?, path, file)?;
+        let (device, repetitions, native) = found(&c_program::written(path)?, path, api)?;
         let calls = native.calls(&native.alone(), repetitions, device);
         let (copies, left_out) = usable(native.copies(), native.one);
         return Ok(Launched {
@@ -159,28 +160,32 @@ pub fn launches(
         let mut command = Command::new(&built.native);
         c_program::said(command.args(numbers(args, NATIVE_PROCESSES)))
     })?;
-    let (device, repetitions, native) = found(&text, &built.native, file)?;
+    let (device, repetitions, native) = found(&text, &built.native, api)?;
     let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
         say(&format!("measuring in the guest, times {how}"));
-        in_guest(api, args, profile, (calls, copies), folder, &built.guest)
+        in_guest(api, args, (calls, copies), folder, &built.guest)
     };
     let plain = guest("as they are", None, None)?;
     let mut calls = native.calls(&plain, repetitions, device);
     let (mut copies, left_out) = usable(native.copies(), native.one);
-    let mut best: Option<(f64, Calls, Copies, Launches)> = None;
+    let none = Calls {
+        repetitions,
+        device: calls.device.clone(),
+        ..Calls::default()
+    };
+    let error = native.error(&plain);
+    let mut best = (error, none, Copies::default(), plain.clone());
     for round in 1..=ROUNDS {
         let how = format!("corrected, {round} of {ROUNDS}");
         let corrected = guest(&how, Some(&calls), Some(copies.clone()))?;
         let error = native.error(&corrected);
         let next = native.next(&corrected, &calls, &copies);
-        if best.as_ref().is_none_or(|(least, ..)| error < *least) {
-            best = Some((error, calls, copies, corrected));
+        if error < best.0 {
+            best = (error, calls, copies, corrected);
         }
         (calls, copies) = next;
     }
-    let Some((_, calls, copies, corrected)) = best else {
-        unreachable!("there is a round");
-    };
+    let (_, calls, copies, corrected) = best;
     Ok(Launched {
         api: api.name,
         launch: api.launch,
@@ -197,21 +202,18 @@ fn numbers(args: &LaunchesArgs, processes: u32) -> [String; 2] {
     [c_program::shared(args.times, processes), MANY].map(|number| number.to_string())
 }
 
-/// What the program says in the guest, with this in the profile.
+/// What the program says in the guest, with a profile that has this alone.
 fn in_guest(
     api: &Calibrated,
     args: &LaunchesArgs,
-    profile: &Profile,
     (calls, copies): (Option<&Calls>, Option<Copies>),
     folder: &Path,
     program: &Path,
 ) -> Result<Launches, BenchError> {
-    let mut profile = profile.clone();
-    profile.calls.remove(api.name);
-    profile.copies.remove(api.name);
-    profile
-        .copies
-        .extend(copies.map(|it| (api.name.into(), it)));
+    // Nothing of another target: the native times are the board's own.
+    let mut profile = Profile::empty();
+    let copies = copies.map(|it| (api.name.into(), it));
+    profile.copies.extend(copies);
     let named = calls.map(|calls| (api.name.into(), calls.clone()));
     profile.calls.extend(named);
     let path = folder.join("profile.toml");
@@ -222,12 +224,13 @@ fn in_guest(
         command.arg(program).args(numbers(args, GUEST_PROCESSES));
         c_program::said(&mut command)
     })?;
-    Ok(found(&text, program, Calibrated::file(api.launches))?.2)
+    Ok(found(&text, program, api)?.2)
 }
 
-/// What the text of the program of this file says: the device, the number of repetitions, and
+/// What the text of an API's program says: the device, the number of repetitions, and
 /// the medians.
-fn found(text: &str, path: &Path, file: &str) -> Result<(String, u32, Launches), BenchError> {
+fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Launches), BenchError> {
+    let (file, launch) = (Calibrated::file(api.launches), api.launch[0]);
     let wrong = |what: String| BenchError::File {
         path: path.into(),
         what,
@@ -241,12 +244,16 @@ fn found(text: &str, path: &Path, file: &str) -> Result<(String, u32, Launches),
         let kind = words.next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = words.map(str::parse::<u64>).collect();
         match (kind, numbers.as_deref()) {
-            ("launch", Ok(numbers)) if numbers.len() == COLUMNS => {
+            (kind, Ok(numbers))
+                if kind == launch
+                    && numbers.len() == COLUMNS
+                    && numbers.iter().all(|&ns| ns <= NS_MAX) =>
+            {
                 for (column, ns) in columns.iter_mut().zip(numbers) {
                     column.push(Duration::from_nanos(*ns));
                 }
             }
-            ("to" | "from", Ok(&[bytes, ns]))
+            ("to" | "from", Ok(&[bytes @ ..=BYTES_MAX, ns @ ..=NS_MAX]))
                 if copies[0].len().max(copies[1].len()) < SIZES_MAX =>
             {
                 let own = &mut copies[usize::from(kind == "from")];
@@ -255,7 +262,7 @@ fn found(text: &str, path: &Path, file: &str) -> Result<(String, u32, Launches),
             }
             _ => {
                 let what = format!(
-                    "line {} of what {file} writes is `launch` with {COLUMNS} times, or `to` or `from` with bytes and a time, and is {line:.80?}",
+                    "line {} of what {file} writes is `{launch}` with {COLUMNS} times, or `to` or `from` with bytes and a time, none over 10 s, and is {line:.80?}",
                     at + 2
                 );
                 return Err(wrong(what));
@@ -420,7 +427,11 @@ fn next(
     let measured = bus.measured.iter().map(|(bytes, own)| {
         let of = |times: &BTreeMap<u64, Duration>| times.get(bytes).copied().map_or(0, ns);
         let more = of(native) - of(guest) - around;
-        (*bytes, above(signed(*own) + more).max(1))
+        // Where the guest takes longer than the board whatever the copy takes, that stays.
+        match above(signed(*own) + more) {
+            0 => (*bytes, *own),
+            corrected => (*bytes, corrected),
+        }
     });
     Some(Bus {
         measured: measured.collect(),
@@ -480,8 +491,17 @@ fn impossible(bus: &Bus, noise_ns: u64) -> Option<String> {
 mod tests {
     use super::*;
 
+    const API: Calibrated = Calibrated {
+        name: "api",
+        launches: "programs/launches.c",
+        programs: "programs/kernels.c",
+        libraries: &[],
+        fitted: &[],
+        launch: ["launch", "launches"],
+    };
+
     fn read(text: &str) -> Result<(String, u32, Launches), BenchError> {
-        found(text, Path::new("native.txt"), "launches.c")
+        found(text, Path::new("native.txt"), &API)
     }
 
     fn launches(text: &str) -> Launches {
@@ -578,6 +598,10 @@ mod tests {
             "GPU\nlaunch 1 2 3 -4 5 6 7\n",
             "GPU\nlaunch 1 2 3 4 5 6 7\nto 5\n",
             "GPU\nto 5 5\n",
+            "GPU\ndraw 1 2 3 4 5 6 7\n",
+            "GPU\nlaunch 1 2 3 4 5 6 10000000001\n",
+            "GPU\nlaunch 1 2 3 4 5 6 7\nto 5 18446744073709551615\n",
+            "GPU\nlaunch 1 2 3 4 5 6 7\nto 18446744073709551615 5\n",
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains("native.txt"), "{error}");

@@ -297,7 +297,11 @@ impl Guest<'_> {
     fn run(&self, how: &str, calls: Option<&Calls>) -> Result<Vec<Program>, BenchError> {
         let path = self.folder.join("profile.toml");
         if let Some(calls) = calls {
-            let mut profile = self.profile.clone();
+            // Nothing of another target: the native times are the board's own.
+            let mut profile = Profile::empty();
+            let copies = self.profile.copies.get(self.api.name);
+            let copies = copies.map(|it| (self.api.name.into(), it.clone()));
+            profile.copies.extend(copies);
             profile.calls.insert(self.api.name.into(), calls.clone());
             fs::write(&path, profile.text())?;
         }

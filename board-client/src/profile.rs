@@ -308,12 +308,19 @@ impl Profile {
     /// [`ProfileError`] names the file.
     pub fn read(path: &Path) -> Result<Self, ProfileError> {
         let mut text = String::new();
-        fs::File::open(path)
-            .and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text))
+        let read = fs::File::open(path)
+            .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
             .map_err(|source| ProfileError::File {
                 path: path.into(),
                 source,
             })?;
+        // The rest of it may say what counts.
+        if read as u64 > BYTES_MAX {
+            return Err(ProfileError::Content {
+                path: path.into(),
+                what: format!("it has more than {BYTES_MAX} bytes"),
+            });
+        }
         let content = |error: toml::de::Error| ProfileError::Content {
             path: path.into(),
             what: settings::fault(&text, &error),

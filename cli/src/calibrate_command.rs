@@ -42,15 +42,13 @@ pub enum CalibrateError {
 /// [`CalibrateError`], one sentence.
 pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> {
     // What cannot be written is said before time is spent.
-    let profile = args.out.as_deref().map(to_extend).transpose()?;
+    args.out.as_deref().map(to_extend).transpose()?;
     let contended = measure(args)?;
     // Nobody may be reading.
     let _ = io::stdout().write_all(shown(&contended).as_bytes());
-    if let (Some(path), Some(mut profile)) = (&args.out, profile) {
+    extend(args.out.as_deref(), |profile| {
         profile.contention = Some(contended.contention);
-        Output::of("--out", path).write(profile.text().as_bytes())?;
-    }
-    Ok(())
+    })
 }
 
 /// `gil calibrate calls`.
@@ -58,27 +56,21 @@ pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> 
 /// # Errors
 /// [`CalibrateError`], one sentence.
 pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
-    let mut profile = match &args.out {
-        Some(path) => to_extend(path)?,
-        None => Profile::empty(),
-    };
+    args.out.as_deref().map(to_extend).transpose()?;
     let api = args.api.measured();
-    let launched = measured(|folder, say| {
-        gil_benchmarks::launches(api, &args.measured, &profile, folder, say)
-    })?;
+    let launched =
+        measured(|folder, say| gil_benchmarks::launches(api, &args.measured, folder, say))?;
     let _ = io::stdout().write_all(costs(&launched).as_bytes());
     let doubts = left_out(&launched, args.measured.native.is_some()) + &doubted(&launched);
     let _ = io::stderr().write_all(doubts.as_bytes());
-    if let Some(path) = &args.out {
+    extend(args.out.as_deref(), |profile| {
         profile.calls.insert(launched.api.into(), launched.calls);
         // Earlier figures do not go with these calls.
         profile.copies.remove(launched.api);
         if launched.copies != Copies::default() {
             profile.copies.insert(launched.api.into(), launched.copies);
         }
-        Output::of("--out", path).write(profile.text().as_bytes())?;
-    }
-    Ok(())
+    })
 }
 
 /// `gil calibrate programs`.
@@ -86,7 +78,7 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
 /// # Errors
 /// [`CalibrateError`], one sentence.
 pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
-    let mut profile = match &args.out {
+    let profile = match &args.out {
         Some(path) => to_extend(path)?,
         None => Profile::empty(),
     };
@@ -105,11 +97,9 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
         let drawn = gil_benchmarks::accuracy_plot(&found.accuracy)?;
         Output::of("--plot", path).write(drawn.as_bytes())?;
     }
-    if let Some(path) = &args.out {
+    extend(args.out.as_deref(), |profile| {
         profile.calls.insert(found.api.into(), found.calls);
-        Output::of("--out", path).write(profile.text().as_bytes())?;
-    }
-    Ok(())
+    })
 }
 
 /// `gil calibrate cpu`.
@@ -117,18 +107,14 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
 /// # Errors
 /// [`CalibrateError`], one sentence.
 pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
-    let profile = args.out.as_deref().map(to_extend).transpose()?;
+    args.out.as_deref().map(to_extend).transpose()?;
     check_run(&args.measured.options)?;
     let found = measured(|folder, say| gil_benchmarks::cpu(&args.measured, folder, say))?;
     let _ = io::stdout().write_all(found.table().as_bytes());
-    if let (Some(path), Some(mut profile)) = (&args.out, profile) {
+    extend(args.out.as_deref(), |profile| {
         let ratio = found.ratio.value;
         profile.cpu = Some(Cpu { ratio });
-        // One that cannot be is not written over one that can.
-        profile.check(path)?;
-        Output::of("--out", path).write(profile.text().as_bytes())?;
-    }
-    Ok(())
+    })
 }
 
 /// `gil calibrate cores`.
@@ -136,11 +122,11 @@ pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
 /// # Errors
 /// [`CalibrateError`], one sentence.
 pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
-    let profile = args.out.as_deref().map(to_extend).transpose()?;
+    args.out.as_deref().map(to_extend).transpose()?;
     let (device, cores) = gil_benchmarks::cores(&args.measured)?;
     let text = format!("{}\n{}", Words::from(device.as_str()), cores.table());
     let _ = io::stdout().write_all(text.as_bytes());
-    if let (Some(path), Some(mut profile)) = (&args.out, profile) {
+    extend(args.out.as_deref(), |profile| {
         profile.board.cores = Some(cores.most.into());
         let (gpu, serial) = cores.parts();
         let known = profile.parts.get(&args.api).copied().unwrap_or_default();
@@ -152,10 +138,7 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
             ..known
         };
         profile.parts.insert(args.api.clone(), parts);
-        profile.check(path)?;
-        Output::of("--out", path).write(profile.text().as_bytes())?;
-    }
-    Ok(())
+    })
 }
 
 /// Looks whether these are options of `gil run`, before time is spent.
@@ -184,6 +167,19 @@ fn to_extend(path: &Path) -> Result<Profile, CalibrateError> {
         true => Ok(Profile::read(path)?),
         false => Ok(Profile::empty()),
     }
+}
+
+/// Writes the profile with what was measured in it. Another calibration may have written it
+/// since this one began, so it is read now.
+fn extend(path: Option<&Path>, add: impl FnOnce(&mut Profile)) -> Result<(), CalibrateError> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let mut profile = to_extend(path)?;
+    add(&mut profile);
+    // One that cannot be is not written over one that can.
+    profile.check(path)?;
+    Ok(Output::of("--out", path).write(profile.text().as_bytes())?)
 }
 
 fn measure(args: &CalibrateContentionArgs) -> Result<Contended, BenchError> {

@@ -111,10 +111,14 @@ fn lines(launched: &Launched) -> Vec<Line> {
 pub fn doubted(launched: &Launched) -> String {
     let lines = lines(launched);
     let worse = lines.iter().filter(|line| line.is_worse()).count();
+    let has_none = lines.iter().all(|line| line.guest[0] == line.guest[1]);
+    if !lines.is_empty() && has_none {
+        return "gil: no costs bring the guest closer to the native times than none do, so the profile has none: leave the machine to the measurement, and calibrate again\n".into();
+    }
     match worse * WORSE > lines.len() {
         false => String::new(),
         true => format!(
-            "gil: {worse} of {} lines are further from the native time with these costs than without them, since something kept the machine busy meanwhile: leave it to the measurement, and calibrate again\n",
+            "gil: {worse} of {} lines are further from the native time with these costs than without them, perhaps since something kept the machine busy meanwhile: leave it to the measurement, and calibrate again\n",
             lines.len()
         ),
     }

@@ -611,6 +611,52 @@ fn what_the_program_of_a_calibration_did_not_write_is_named() {
     }
 }
 
+/// A calibration adds to the profile that is there, and does not spoil it.
+#[test]
+fn what_no_board_takes_is_not_calibrated() {
+    let bench = Bench::new();
+    let good = "version = 1\n[cpu]\nratio = 2.0\n";
+    std::fs::write(bench.path("board.toml"), good).unwrap();
+    let calibrate = |api: &str, native: &str| {
+        std::fs::write(bench.path("native.txt"), native).unwrap();
+        let words = "calibrate calls --native native.txt --out board.toml --api";
+        let args: Vec<_> = words.split(' ').chain([api]).collect();
+        bench.gil(&args)
+    };
+    for (api, native, word) in [
+        ("opencl", "GPU\ndraw 1 2 3 4 5 6 7\n", "`launch` with 7"),
+        ("gles", "GPU\nlaunch 1 2 3 4 5 6 7\n", "`draw` with 7"),
+        (
+            "gles",
+            "GPU\ndraw 1 2 3 20000000000 5 6 7\n",
+            "none over 10 s",
+        ),
+        (
+            "gles",
+            "GPU\ndraw 1 18446744073709551615 3 4 5 6 7\n",
+            "none over 10 s",
+        ),
+    ] {
+        bench.refuses(&mut calibrate(api, native), 1, &["native.txt", word]);
+    }
+    assert_eq!(
+        std::fs::read_to_string(bench.path("board.toml")).unwrap(),
+        good
+    );
+    let fine = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700\n").status();
+    assert!(fine.unwrap().success());
+    let profile = std::fs::read_to_string(bench.path("board.toml")).unwrap();
+    let has_both = profile.contains("ratio = 2") && profile.contains("[calls.gles]");
+    assert!(has_both, "{profile}");
+    // What is not read is not taken as fine.
+    let long = format!("{good}{}\nnonsense = 1\n", "#".repeat(4 << 20));
+    std::fs::write(bench.path("board.toml"), &long).unwrap();
+    let mut again = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700\n");
+    bench.refuses(&mut again, 1, &["board.toml", "more than 4194304 bytes"]);
+    let left = std::fs::metadata(bench.path("board.toml")).unwrap().len();
+    assert_eq!(left, long.len() as u64);
+}
+
 /// Copies of more bytes that take less time are another program's doing: no profile has them.
 #[test]
 fn copies_that_were_disturbed_are_in_no_profile() {

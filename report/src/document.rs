@@ -62,7 +62,7 @@ pub enum ReportError {
         found: u32,
     },
     /// Its content.
-    #[error("{} is no report of gil ({}): give a file that `gil run --json` wrote", path.display(), shown(source))]
+    #[error("{} is no report of gil ({}): give a file that `gil run --json` or `--calls` wrote", path.display(), shown(source))]
     Content {
         /// The file.
         path: PathBuf,
