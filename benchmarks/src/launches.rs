@@ -1,6 +1,6 @@
 //! What an empty kernel, or a draw of few pixels, and what copies cost beside themselves: a
-//! program launches kernels, or draws, natively on this machine's device, or on a board where a person ran it, and in the guest
-//! without and with what was found.
+//! program launches kernels, or draws, natively on this machine's device, or on a board where
+//! a person ran it, and in the guest without and with what was found.
 //!
 //! With the medians `one` of a launch and a finish, `cold` as `one` after a pause, `submit`
 //! of what each of many calls takes, `queued` of what each kernel adds that was submitted

@@ -172,9 +172,9 @@ pub fn exited(exited: Exited, now_ns: u64, stats: &mut Stats, events: &mut Event
 /// is no success.
 fn failed(failed: Failed, stats: &mut Stats, events: &mut Events) {
     let code = failed.code.max(125);
-    let reason = match failed.reason.trim() {
-        "" => "a process of the guest says that the program failed, and not why".into(),
-        reason => Words::from(reason).to_string(),
+    let reason = match failed.reason.trim().is_empty() {
+        true => "a process of the guest says that the program failed, and not why".into(),
+        false => Words::from(failed.reason).to_string(),
     };
     stats.report.program.failure = Some(Failure {
         code,
