@@ -842,17 +842,23 @@ fn control(op: gil_wire::Op, args: &[u8]) -> Envelope<'_> {
 /// Any process of the guest may send it.
 #[test]
 fn a_failure_is_no_success_and_its_words_move_no_cursor() {
-    let mut guest = Guest::with(config(None), false);
-    let failed = Failed {
-        code: 0,
-        reason: "clear\u{1b}[2J\n".into(),
+    let said = |reason: &str| {
+        let mut guest = Guest::with(config(None), false);
+        let reason = reason.into();
+        let failed = Failed { code: 0, reason };
+        let failed = postcard::to_stdvec(&failed).unwrap();
+        guest.submit(&[control(control::FAILED, &failed)], &[]);
+        guest.log.0.lock().unwrap().last().cloned()
     };
-    let failed = postcard::to_stdvec(&failed).unwrap();
-    guest.submit(&[control(control::FAILED, &failed)], &[]);
-    let events = guest.log.0.lock().unwrap().clone();
-    let reason = r"clear\u{1b}[2J\n".to_owned();
-    let code = 125;
-    assert_eq!(events.last(), Some(&Event::Failed { code, reason }));
+    let failed = |reason: &str| Event::Failed {
+        code: 125,
+        reason: reason.into(),
+    };
+    let cleared = failed(r"clear\u{1b}[2J\n");
+    assert_eq!(said("clear\u{1b}[2J\n"), Some(cleared));
+    // A run does not end with an empty sentence.
+    let silent = failed("a process of the guest says that the program failed, and not why");
+    assert_eq!(said(" \n"), Some(silent));
 }
 
 #[test]
