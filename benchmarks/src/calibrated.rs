@@ -1,6 +1,6 @@
 //! What `gil calibrate` measures of an API.
 
-/// It. The API's programs are in C and write the same lines for each API.
+/// The programs that measure an API, in C. Those of each API write lines of the same form.
 #[derive(Debug)]
 pub struct Calibrated {
     /// The API's name in a profile.

@@ -1,5 +1,5 @@
 //! Whole programs natively and in the guest: `benchmarks/programs/kernels.c` or `scenes.c`. Over
-//! half of them scale and offset of the board's times are fitted; the others say how good the
+//! ten of them scale and offset of the board's times are fitted; the others say how good the
 //! fit is.
 //!
 //! The native programs run half before the guest's and half behind them: what a machine does
