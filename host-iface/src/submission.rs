@@ -68,10 +68,14 @@ impl Clock {
     /// Guest nanoseconds at which the counter showed `entry`; never after the
     /// moment itself.
     pub fn entry_ns(&self, entry: u64) -> u64 {
-        let ticks = u128::from(self.counter.saturating_sub(entry));
-        let ago = ticks * 1_000_000_000 / u128::from(self.counter_hz.max(1));
-        let ago = u64::try_from(ago).unwrap_or(u64::MAX);
+        let ago = self.ticks_ns(self.counter.saturating_sub(entry));
         self.now_ns.saturating_sub(ago)
+    }
+
+    /// Nanoseconds of so many ticks of the counter.
+    pub fn ticks_ns(&self, ticks: u64) -> u64 {
+        let ns = u128::from(ticks) * 1_000_000_000 / u128::from(self.counter_hz.max(1));
+        u64::try_from(ns).unwrap_or(u64::MAX)
     }
 }
 

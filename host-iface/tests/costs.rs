@@ -113,6 +113,149 @@ fn the_targets_cpu_takes_its_own_time() {
 }
 
 #[test]
+fn the_guests_library_stands_for_the_driver() {
+    // A call's return, and the end of an enqueue that it waits for.
+    let after = |costs: &str, spent: [u32; 2], class| {
+        let board = FakeBoard::new(|call| Act {
+            cpu_ns: 1_100,
+            posted_ns: 1_000,
+            ..call.event.map_or_else(Act::default, |_| answers(call))
+        });
+        let mut guest = guest(&board, costs, Time::Async);
+        let post = |spent| Envelope {
+            spent,
+            ..call(Class::Post, ENTRY - 2_000)
+        };
+        let last = match class {
+            Class::Enqueue => Envelope {
+                blocking: true,
+                ..enqueue(1, ENTRY)
+            },
+            _ => call(class, ENTRY),
+        };
+        // Those of a submission that is full, and those before the call.
+        guest.submit(&[post(spent[0])], &[]);
+        let seen = guest.submit(&[post(spent[1]), last], &[]);
+        (seen.deadline_ns as i64).max(ENTRY as i64) - ENTRY as i64
+    };
+    let sync = |costs: &str, spent| after(costs, spent, Class::Sync);
+    assert_eq!(sync("cpu:1", [0, 0]), 1_100);
+    assert_eq!(sync("cpu:1", [300, 200]), 600);
+    assert_eq!(sync("cpu:2", [300, 200]), 1_700);
+    assert_eq!(sync("cpu:1", [1_500, 0]), 0, "that long the library took");
+    let draws = |spent| after("cpu:1", spent, Class::Enqueue) - DURATION as i64;
+    assert_eq!([draws([0, 0]), draws([300, 200])], [1_100, 600]);
+    assert_eq!(draws([900, 600]), -400, "the driver was there earlier");
+    let long = DURATION as u32;
+    assert_eq!(
+        draws([long, long]),
+        -(DURATION as i64),
+        "what has passed has"
+    );
+}
+
+#[test]
+fn a_thread_that_is_late_catches_up_where_it_waits() {
+    let board = FakeBoard::new(|call| Act {
+        cpu_ns: 700,
+        posted_ns: 200,
+        ..call.event.map_or_else(Act::default, |_| answers(call))
+    });
+    let mut guest = guest(&board, "cpu:1", Time::Async);
+    let spent = |envelope, spent| Envelope { spent, ..envelope };
+    // Answered when it would have returned long ago; it took the library 3 us.
+    guest.now_ns = ENTRY + 2_000;
+    let first = guest.submit(&[call(Class::Sync, ENTRY)], &[]);
+    assert_eq!(first.wait, WaitKind::None as u32);
+    let entry = ENTRY + 3_000;
+    guest.now_ns = entry;
+    let draw = |event, at| Envelope {
+        blocking: true,
+        ..enqueue(event, at)
+    };
+    let second = guest.submit(&[spent(draw(1, entry), 3_000)], &[]);
+    let called = entry + 700 - (3_000 - 700);
+    assert_eq!(second.deadline_ns, called + DURATION);
+    // It has waited: what it took before is no part of what comes.
+    guest.now_ns = second.deadline_ns;
+    let third = guest.submit(&[draw(2, guest.now_ns)], &[]);
+    assert_eq!(third.deadline_ns, guest.now_ns + 700 + DURATION);
+    // Nobody is later than by 200 us: what starts behind that ends in the future.
+    let entry = third.deadline_ns + 15_000;
+    guest.now_ns = entry;
+    let asked = guest.submit(&[call(Class::Query, entry - 1_000)], &[]);
+    assert_eq!(asked.wait, WaitKind::None as u32);
+    let seen = guest.submit(&[spent(draw(3, entry), 4_000_000)], &[]);
+    assert_eq!(
+        seen.wait,
+        WaitKind::None as u32,
+        "it ended with the device's"
+    );
+    let seen = guest.submit(&[spent(draw(4, entry), 0)], &[]);
+    let [third, fourth] = [third.deadline_ns, seen.deadline_ns];
+    assert_eq!(fourth, third + 2 * DURATION, "it is still late");
+}
+
+#[test]
+fn a_thread_that_did_something_else_is_on_time() {
+    let board = FakeBoard::new(|call| Act {
+        cpu_ns: 700,
+        posted_ns: 200,
+        ..call.event.map_or_else(Act::default, |_| answers(call))
+    });
+    let mut guest = guest(&board, "cpu:1", Time::Async);
+    guest.now_ns = ENTRY + 2_000;
+    guest.submit(&[call(Class::Sync, ENTRY)], &[]);
+    let entry = guest.now_ns + 30_000;
+    let post = Envelope {
+        spent: 9_000,
+        ..call(Class::Post, entry)
+    };
+    let draw = Envelope {
+        blocking: true,
+        ..enqueue(1, entry + 300)
+    };
+    guest.now_ns = entry + 300;
+    let seen = guest.submit(&[post, draw], &[]);
+    // Of what was spent only what has passed since the post counts.
+    assert_eq!(seen.deadline_ns, entry + 300 + 700 - 300 + DURATION);
+}
+
+#[test]
+fn what_is_read_is_read_behind_what_was_drawn() {
+    let goes_on = |costs: &str, engine| {
+        let board = FakeBoard::new(|call| Act {
+            cpu_ns: 9_000,
+            posted_ns: 2_000,
+            ..answers(call)
+        });
+        let mut guest = guest(&board, costs, Time::Async);
+        let read = Envelope {
+            engine,
+            blocking: true,
+            ..enqueue(1, ENTRY)
+        };
+        let seen = guest.submit(&[read], &[]);
+        assert_eq!(seen.status, gil_uapi::Status::Ok as u32, "{seen:?}");
+        seen.deadline_ns
+    };
+    let drawn = ENTRY + 2_000 + DURATION;
+    // The read of 7 us begins with the launch that it would need alone, and ends no earlier
+    // than a thread that waits goes on.
+    for (costs, after) in [
+        ("opencl.gap:0", 7_000),
+        ("opencl.launch:3000", 3_000 + 4_000),
+        ("opencl.submit:1000+opencl.launch:3000", 4_000 + 3_000),
+        ("opencl.launch:3000+opencl.completion:3500", 3_000 + 4_000),
+        ("opencl.completion:8000", 8_000),
+    ] {
+        assert_eq!(goes_on(costs, Engine::GRAPHICS), drawn + after, "{costs}");
+    }
+    let compute = goes_on("opencl.gap:0", Engine::COMPUTE);
+    assert_eq!(compute, ENTRY + 9_000 + DURATION, "it copies by itself");
+}
+
+#[test]
 fn other_apis_have_their_own() {
     let base = ENTRY + CPU;
     let found = ends("gles.launch:30000+gles.scale:2", Time::Async);

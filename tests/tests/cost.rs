@@ -4,7 +4,7 @@
 use gil_tests::cost::{Row, measure, measure_gles};
 
 /// Of a forwarded call that waits for its answer, without regions and delay.
-const ANSWER_MAX: u64 = 3_050;
+const ANSWER_MAX: u64 = 3_080;
 /// Of each call of a batch of 64, with its share of the doorbell.
 const POST_MAX: u64 = 800;
 /// Of a launch with a callback, one of 64, with its share of the wake-ups and doorbells.
@@ -29,18 +29,18 @@ fn calls_stay_within_their_instructions() {
 }
 
 /// Of each call of OpenGL ES that travels in a batch, with its share of the doorbells.
-const BATCHED_MAX: u64 = 300;
+const BATCHED_MAX: u64 = 310;
 /// Those that have more to write, or to remember.
 const LARGER: [(&str, u64); 9] = [
-    ("glUniformMatrix4fv", 310),
-    ("glDrawArraysInstanced", 315),
-    ("glBindBufferBase", 330),
-    ("glDrawElements", 340),
-    ("glDrawElementsInstanced", 355),
-    ("glBindBufferRange", 355),
-    ("glDrawRangeElements", 360),
-    ("glVertexAttribIPointer", 430),
-    ("glVertexAttribPointer", 430),
+    ("glUniformMatrix4fv", 320),
+    ("glDrawArraysInstanced", 325),
+    ("glBindBufferBase", 340),
+    ("glDrawElements", 350),
+    ("glDrawElementsInstanced", 365),
+    ("glBindBufferRange", 365),
+    ("glDrawRangeElements", 370),
+    ("glVertexAttribIPointer", 440),
+    ("glVertexAttribPointer", 440),
 ];
 
 #[test]

@@ -93,6 +93,10 @@ pub struct Envelope<'a> {
     pub class: Class,
     /// The guest's counter when the program entered the library.
     pub entry: u64,
+    /// Ticks of that counter that the library took for it, if it is a post or an enqueue that
+    /// nobody waits for, and for a call before it that was answered at once. The target's
+    /// driver takes its time in their place.
+    pub spent: u32,
     /// The queue it works on or waits for.
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
@@ -137,6 +141,7 @@ impl Envelope<'_> {
             op,
             class,
             entry,
+            spent: 0,
             queue: None,
             engine: Engine::NONE,
             order: Order::Command,
@@ -344,6 +349,7 @@ mod tests {
             op: Op::new(1, 2),
             class: Class::Enqueue,
             entry: 99,
+            spent: 12,
             queue: Some(Queue {
                 id: 5,
                 in_order: true,
@@ -459,6 +465,7 @@ mod tests {
     prop_compose! {
         fn envelopes()(
             (op, class, entry, engine) in (any::<u32>(), 0usize..7, any::<u64>(), 0..=Engine::LAST.0),
+            spent: u32,
             queue: Option<(u64, bool, u64)>,
             (blocking, observable) in any::<(bool, bool)>(),
             order in 0usize..3,
@@ -470,6 +477,7 @@ mod tests {
                 op: Op(op),
                 class: bytes::CLASSES[class],
                 entry,
+                spent,
                 queue: queue.map(|(id, in_order, device)| Queue { id, in_order, device }),
                 engine: Engine(engine),
                 order: [Order::Command, Order::Marker, Order::Barrier][order],

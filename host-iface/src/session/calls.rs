@@ -38,6 +38,12 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// What the guest's library says that it took for it.
+    pub(super) fn spent_ns(&self) -> u64 {
+        let ticks = self.envelope.spent.into();
+        self.submission.clock.ticks_ns(ticks)
+    }
+
     /// Whether its output is differences from copies.
     pub(super) fn brings_differences(&self) -> bool {
         api::is_fetch(self.envelope.op)

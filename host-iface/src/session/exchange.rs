@@ -3,6 +3,7 @@
 use super::calls::{Call, Calls};
 use super::forward::{unexpected, window_places};
 use super::output::{self, Slot};
+use super::schedule::{BoardCpu, Busy};
 use super::{Context, Refusal, Session, reports};
 use crate::config::Time;
 use crate::frames::{Cost, Thread};
@@ -23,6 +24,8 @@ use std::collections::BTreeSet;
 pub(super) struct Brought<'a> {
     /// Checked against the call.
     pub(super) done: Done<'a>,
+    /// How long the call keeps its thread.
+    pub(super) busy: Busy,
     /// The call's own output.
     pub(super) slots: Vec<Slot>,
     /// Each report's bytes.
@@ -185,18 +188,29 @@ impl Session {
         if done.status == CallStatus::Ran {
             link.remember(kept, Some(done.result));
         }
-        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
+        link.spend(main);
+        let took = BoardCpu {
+            own_ns: own_ns(&done, &posted),
+            posted_ns: posted_ns(&posted),
+            spent_ns: link.take_spent(&posted),
+        };
+        let busy = self.schedule.busy(main, &took);
         account(
             context,
             (thread, place, process),
-            (main, returns_ns),
+            (main, busy.returns_ns),
             &done,
             &posted,
         );
         self.delivery.notices |= done.notices;
-        self.note(context, main, &done)?;
+        self.note(context, (main, busy), &done)?;
         match done.status {
-            CallStatus::Ran => Ok(Brought { done, slots, bytes }),
+            CallStatus::Ran => Ok(Brought {
+                done,
+                busy,
+                slots,
+                bytes,
+            }),
             CallStatus::Refused => Err(Failure::Refused(sentence(&done))),
             CallStatus::NotServed => Err(Failure::NotServed(sentence(&done))),
             CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(sentence(&done)))),

@@ -87,6 +87,8 @@ impl Session {
         link.put(client);
         match outcome {
             Ok(()) => {
+                let unanswered = calls.len() - usize::from(answered.is_some());
+                calls[..unanswered].iter().for_each(|call| link.spend(call));
                 for (index, kept) in kept.into_iter().enumerate() {
                     match answered == Some(index) {
                         true => link.kept = kept,

@@ -16,6 +16,10 @@ use gil_wire::message::{Done, Posted, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
 use std::sync::Arc;
 
+/// A program that calls nothing for so long does something else, and may look at the clock: what
+/// the guest's library took before shortens nothing that comes.
+const PAUSE_NS: u64 = 20_000;
+
 /// The connection.
 #[derive(Debug, Default)]
 enum Board {
@@ -39,6 +43,15 @@ pub(super) struct Link {
     board: Board,
     /// What the board serves, and what was reported to the user as not served.
     pub(super) served: Served,
+    /// Nanoseconds that the guest's library took for the calls that the board has, and whose
+    /// time there no answer has said yet.
+    spent_ns: u64,
+    /// What the driver takes of that for calls that were answered at once.
+    due_ns: i64,
+    /// Whether the board says what calls take for which nobody waits.
+    tells_posts: bool,
+    /// Guest nanoseconds when the last call came.
+    last_ns: u64,
     /// The session's number in the recording.
     recorded_as: u64,
     /// What a checkpoint needs, if one may be taken.
@@ -63,6 +76,10 @@ impl Link {
             pointer_bits,
             board: Board::default(),
             served: Served::default(),
+            spent_ns: 0,
+            due_ns: 0,
+            tells_posts: false,
+            last_ns: 0,
             recorded_as: 0,
             log: is_logged.then(Log::default),
             kept: None,
@@ -101,6 +118,44 @@ impl Link {
     /// What the board serves, if the session is on one.
     pub(super) fn apis(&self) -> Option<Vec<Described>> {
         self.is_open().then(|| self.served.all().to_vec())
+    }
+
+    /// A call came, for which the guest's library took what it says.
+    pub(super) fn spend(&mut self, call: &Call<'_>) {
+        let mut spent_ns = call.spent_ns();
+        if call.entry_ns.saturating_sub(self.last_ns) > PAUSE_NS {
+            self.is_on_time();
+            // It may say what those before took.
+            spent_ns = spent_ns.min(call.submission.now_ns().saturating_sub(call.entry_ns));
+        }
+        self.spent_ns = self.spent_ns.saturating_add(spent_ns);
+        self.last_ns = match call.is_last {
+            true => call.submission.now_ns(),
+            false => call.entry_ns,
+        };
+    }
+
+    /// What the library took for all calls whose time an answer says now, which `posted` are
+    /// of, less what the driver takes for those that were answered before. Nothing of an API
+    /// whose profile has all that in `submit_ns`.
+    pub(super) fn take_spent(&mut self, posted: &[Posted]) -> i64 {
+        self.tells_posts |= !posted.is_empty();
+        let (spent_ns, due_ns) = (self.spent_ns, self.due_ns);
+        self.is_on_time();
+        match self.tells_posts {
+            true => i64::try_from(spent_ns).map_or(i64::MAX, |ns| ns.saturating_sub(due_ns)),
+            false => 0,
+        }
+    }
+
+    /// An answer came at once: the driver takes so long for its call.
+    pub(super) fn owe(&mut self, due_ns: i64) {
+        self.due_ns = due_ns;
+    }
+
+    /// The thread has waited, as it would on the target, or done something else.
+    pub(super) fn is_on_time(&mut self) {
+        (self.spent_ns, self.due_ns) = (0, 0);
     }
 
     pub(super) fn client(&mut self) -> Option<&mut Client> {

@@ -87,8 +87,12 @@ impl Session {
             true if !envelope.blocking => Vec::new(),
             _ => self.delivery.encode(&[], observed, submission, at_ns)?,
         };
+        let link = self.links.of_mut(envelope.op);
         if end_ns > now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
+            link.is_on_time();
+        } else {
+            link.spend(main);
         }
         if envelope.class == Class::Wait {
             self.schedule.forget_awaited(&envelope.waits);

@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// them have operations that are yet to be submitted.
 const SUBMITTED_MAX: usize = 64;
 
+/// How much later than on the target a thread is taken to be at most, because the guest's
+/// library takes longer than the driver: what it waits for next is over earlier by that.
+const LATE_MAX_NS: i64 = 200_000;
+
 /// The timeline, with endings as the board says them.
 pub(super) type Timeline = gil_timing::Timeline<Ending>;
 type Times = gil_timing::Times<Ending>;
@@ -75,6 +79,32 @@ impl Pending {
     pub(super) fn output(&self) -> Option<u64> {
         self.has_output.then_some(self.seq)
     }
+}
+
+/// What a board's CPU took for calls, and the guest's for the same, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BoardCpu {
+    /// For the call that is answered.
+    pub(super) own_ns: u64,
+    /// For those before that nobody waited for.
+    pub(super) posted_ns: u64,
+    /// What the guest's library took for the latter, and longer than the driver for others:
+    /// on the target the driver is in its place.
+    pub(super) spent_ns: i64,
+}
+
+/// How long a call keeps the thread of the target that makes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Busy {
+    /// When it returns, if it waits for nothing: nanoseconds.
+    pub(super) returns_ns: u64,
+    /// When the thread has called all that it does before what it enqueues: earlier than it
+    /// did, if the guest's library took longer than the driver.
+    called_ns: u64,
+    /// How long after its entry it returns: less than 0 in the same case.
+    pub(super) due_ns: i64,
+    /// What the call does only behind what it enqueues, as reading what was drawn.
+    behind_ns: u64,
 }
 
 /// An operation whose end became known.
@@ -206,7 +236,8 @@ impl Schedule {
         };
         Operation {
             event: envelope.signals.unwrap_or_default(),
-            entry_ns: call.entry_ns,
+            // A thread may be later than on the target.
+            entry_ns: call.entry_ns.min(submit_ns),
             submit_ns,
             queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
             engine: Engine(envelope.engine.0),
@@ -259,29 +290,57 @@ impl Schedule {
             .unwrap_or_default()
     }
 
-    /// When a call returns on the target that took the board's CPU so long. A copy by the
-    /// target's bus takes no longer than that says, which has the driver's work in it.
-    pub(super) fn returns_ns(&self, main: &Call<'_>, cpu_ns: u64) -> u64 {
+    /// What a call takes of the target's CPU. A copy by the target's bus takes no longer than
+    /// that says, which has the driver's work in it.
+    pub(super) fn busy(&self, main: &Call<'_>, took: &BoardCpu) -> Busy {
         let envelope = main.envelope;
         let costs = self.costs.of(envelope.op);
-        let transfer = costs.transfer(Engine(envelope.engine.0));
-        let cpu_ns = self.costs.cpu.at(cpu_ns);
-        let cpu_ns = match transfer.filter(|_| envelope.class == Class::Enqueue) {
-            Some(transfer) => cpu_ns.min(transfer.of(moved(main))),
-            None => cpu_ns,
-        };
-        main.entry_ns.saturating_add(cpu_ns)
+        let engine = Engine(envelope.engine.0);
+        let transfer = costs.transfer(engine);
+        let own_ns = self.costs.cpu.at(took.own_ns);
+        let posted_ns = self.costs.cpu.at(took.posted_ns);
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let before_ns = signed(posted_ns)
+            .saturating_sub(took.spent_ns)
+            .max(-LATE_MAX_NS);
+        let mut due_ns = before_ns.saturating_add(signed(own_ns));
+        if let Some(transfer) = transfer.filter(|_| envelope.class == Class::Enqueue) {
+            due_ns = due_ns.min(signed(transfer.of(moved(main))));
+        }
+        // A board first ends what was drawn.
+        let is_behind = envelope.blocking && envelope.engine == envelope::Engine::GRAPHICS;
+        let behind_ns = if is_behind { own_ns } else { 0 };
+        let called_ns = due_ns.saturating_sub(signed(behind_ns));
+        Busy {
+            returns_ns: main.entry_ns.saturating_add_signed(due_ns.max(0)),
+            called_ns: main.entry_ns.saturating_add_signed(called_ns),
+            due_ns,
+            behind_ns,
+        }
     }
 
     /// When an enqueue reaches its queue, which returns then if nothing waits for it. What a
     /// copy takes by the target's bus includes what its driver does for it.
-    pub(super) fn submits_ns(&self, main: &Call<'_>, returns_ns: u64) -> u64 {
+    pub(super) fn submits_ns(&self, main: &Call<'_>, busy: Busy) -> u64 {
         let envelope = main.envelope;
         let costs = self.costs.of(envelope.op);
         match costs.transfer(Engine(envelope.engine.0)) {
             Some(_) => main.entry_ns,
-            None => returns_ns,
+            None => busy.called_ns,
         }
+    }
+
+    /// When a thread goes on whose enqueue ends then, for which it waits. What it reads then
+    /// was measured with an idle device, to which it was submitted and which began with it as
+    /// late as with any work: here all that has passed while the device drew.
+    pub(super) fn goes_on_ns(&self, main: &Call<'_>, end_ns: u64, busy: Busy) -> u64 {
+        let costs = self.costs.of(main.envelope.op);
+        let launched_ns = costs.submit_ns.saturating_add(costs.delays.launch_ns);
+        let reads_ns = busy.behind_ns.saturating_sub(launched_ns);
+        let read_ns = end_ns.saturating_add(reads_ns);
+        self.seen_ns(main, end_ns)
+            .max(read_ns)
+            .max(self.submits_ns(main, busy))
     }
 
     /// When a thread goes on that waits in this call for what ends then.

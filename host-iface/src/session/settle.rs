@@ -3,6 +3,7 @@
 use super::calls::Call;
 use super::delivery::Delivery;
 use super::exchange::{Brought, is_refused, wrong};
+use super::schedule::Busy;
 use super::{Context, Refusal, Session};
 use crate::mailbox::Answer;
 use gil_timing::Event;
@@ -17,16 +18,15 @@ impl Session {
     pub(super) fn note(
         &mut self,
         context: &mut Context<'_>,
-        main: &Call<'_>,
+        (main, busy): (&Call<'_>, Busy),
         done: &Done<'_>,
     ) -> Result<(), ClientError> {
         let is_enqueue = main.envelope.class == Class::Enqueue;
         let is_refused = is_refused(main, done);
-        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
             self.schedule.expect(main, true);
-            let submit_ns = self.schedule.submits_ns(main, returns_ns);
+            let submit_ns = self.schedule.submits_ns(main, busy);
             let put = self.schedule.enqueue(main, submit_ns);
             put.map_err(|_| wrong("an operation that cannot be enqueued".into()))?;
         }
@@ -35,7 +35,7 @@ impl Session {
                 // A synchronous call's own report: the event was set. Where it
                 // was before, the board's result says so.
                 Some(event) if event == report.event && !is_enqueue => {
-                    self.signal(event, returns_ns, report.ending);
+                    self.signal(event, busy.returns_ns, report.ending);
                 }
                 // Nothing was enqueued, whatever it would have waited for.
                 Some(event) if event == report.event && is_refused => {}
@@ -58,8 +58,12 @@ impl Session {
         waits: bool,
         brought: Brought<'_>,
     ) -> Result<Answer, Refusal> {
-        let Brought { done, slots, bytes } = brought;
-        let returns_ns = self.schedule.returns_ns(main, done.cpu_ns);
+        let Brought {
+            done,
+            busy,
+            slots,
+            bytes,
+        } = brought;
         let is_refused = is_refused(main, &done);
         let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
         let is_held = !is_refused && self.delivery.hold(main, slots);
@@ -68,16 +72,19 @@ impl Session {
         }
         let mut answer = match main.envelope.signals {
             Some(event) if is_enqueued => {
-                self.settle_enqueue(context, main, event, (waits, is_held, returns_ns))?
+                self.settle_enqueue(context, main, event, (waits, is_held, busy))?
             }
             _ => {
                 self.learn_ends();
                 if is_held {
-                    self.delivery.give(context, main, returns_ns);
+                    self.delivery.give(context, main, busy.returns_ns);
                 }
-                answered(main, returns_ns, WaitKind::Occupy)
+                answered(main, busy.returns_ns, WaitKind::Occupy)
             }
         };
+        if answer.wait == WaitKind::None {
+            self.links.of_mut(main.envelope.op).owe(busy.due_ns);
+        }
         let at_ns = answer.deadline_ns.max(main.submission.now_ns());
         let told = self.delivery.told(main.envelope, waits);
         let encoded = self
@@ -92,7 +99,7 @@ impl Session {
         context: &mut Context<'_>,
         main: &Call<'_>,
         event: Event,
-        (waits, is_held, returns_ns): (bool, bool, u64),
+        (waits, is_held, busy): (bool, bool, Busy),
     ) -> Result<Answer, Refusal> {
         let now_ns = main.submission.now_ns();
         self.publish_until(context, now_ns)?;
@@ -105,11 +112,10 @@ impl Session {
         self.schedule.let_go(main, event);
         let mut answer = match end_ns.filter(|_| waits) {
             Some(end_ns) => {
-                let seen_ns = self.schedule.seen_ns(main, end_ns);
-                let ready_ns = self.schedule.submits_ns(main, returns_ns);
-                answered(main, seen_ns.max(ready_ns), WaitKind::Sleep)
+                let goes_on_ns = self.schedule.goes_on_ns(main, end_ns, busy);
+                answered(main, goes_on_ns, WaitKind::Sleep)
             }
-            None => answered(main, returns_ns, WaitKind::Occupy),
+            None => answered(main, busy.returns_ns, WaitKind::Occupy),
         };
         match end_ns {
             Some(end_ns) if waits || end_ns <= now_ns => {

@@ -9,7 +9,7 @@ use gil_wire::ending::Ending;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{self, CallStatus, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, Posted, Reply, Report, Request};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::collections::HashMap;
 use std::fs::File;
@@ -53,6 +53,8 @@ pub struct Act {
     pub status: CallStatus,
     pub result: Vec<u8>,
     pub cpu_ns: u64,
+    /// Of that, what calls before took.
+    pub posted_ns: u64,
     pub work: Option<u64>,
     pub out: Vec<Vec<u8>>,
     /// Refuses the enqueue with this error.
@@ -82,6 +84,7 @@ impl Default for Act {
             status: CallStatus::Ran,
             result: b"result".to_vec(),
             cpu_ns: 0,
+            posted_ns: 0,
             out: vec![],
             refuses: None,
             reports: vec![],
@@ -420,7 +423,17 @@ fn act(
         notices: act.notices,
     };
     let seq = call.seq + u64::from(act.answers_another);
-    let posted = Vec::new();
+    let posted = Posted {
+        op: call.op,
+        calls: 1,
+        cpu_ns: act.posted_ns,
+        longest_ns: act.posted_ns,
+    };
+    let posted = if act.posted_ns > 0 {
+        vec![posted]
+    } else {
+        vec![]
+    };
     let work = act.work;
     let reply = Reply::Done {
         seq,

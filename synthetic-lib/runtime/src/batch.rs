@@ -1,5 +1,6 @@
 //! A process's posts, waiting for the next submission.
 
+use crate::counter;
 use crate::encode::{self, Arguments};
 use crate::sites::Known;
 use crate::uapi;
@@ -109,9 +110,13 @@ impl Batch {
         encode::numbers_here(envelope, write, &mut self.bytes[self.len..])
     }
 
-    /// Makes the envelope of `len` bytes behind the posts one of them.
-    #[inline]
-    pub(crate) fn keep(&mut self, len: usize, class: Class) {
+    /// Makes the envelope of `len` bytes behind the posts one of them. Its call was entered
+    /// when the counter showed `entry`.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, len: usize, (class, entry): (Class, u64)) {
+        // The host looks at what is not plausible.
+        let spent = (counter::now() as u32).wrapping_sub(entry as u32);
+        envelope::bytes::spend(&mut self.bytes[self.len..], spent);
         self.len += len;
         self.posts += 1;
         self.ends_with_enqueue = class == Class::Enqueue;
@@ -158,6 +163,17 @@ impl Batch {
         }
         let waiting = envelope::parse(&self.bytes[..self.len]).ok()?;
         waiting.last().map(|envelope| envelope.op)
+    }
+
+    /// Adds to what the first envelope says that the library has spent; it may be the one
+    /// behind the posts.
+    pub(crate) fn owe(&mut self, ticks: u32) {
+        let at = if self.begins_with_note() { NOTE } else { 0 };
+        envelope::bytes::spend_more(&mut self.bytes[at..], ticks);
+    }
+
+    fn begins_with_note(&self) -> bool {
+        self.note_end != 0 && self.bytes.starts_with(&envelope::bytes::NOTE_MARK)
     }
 
     /// Forgets every post.

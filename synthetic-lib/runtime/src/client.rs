@@ -8,6 +8,7 @@
 
 use crate::Error;
 use crate::batch::Batch;
+use crate::counter;
 use crate::device::{Device, Outcome, again};
 use crate::encode::{self, Arguments};
 use crate::notices;
@@ -56,6 +57,9 @@ pub struct Client {
     pub(crate) device: Box<dyn Device>,
     batch: Mutex<Batch>,
     state: AtomicU32,
+    /// Ticks of the counter that the library took for calls that ended, which no envelope
+    /// says yet.
+    owed: AtomicU32,
 }
 
 impl std::fmt::Debug for Client {
@@ -71,6 +75,7 @@ impl Client {
             device,
             batch: Mutex::new(Batch::new()),
             state: AtomicU32::new(ALIVE),
+            owed: AtomicU32::new(0),
         }
     }
 
@@ -146,7 +151,11 @@ impl Client {
                 let own = self.observe(call.op, call.entry, call.signals.as_slice())?;
                 answer.observed.extend(own);
             }
-            Ok(read(answer))
+            let result = read(answer);
+            if outcome.wait_kind == uapi::WAIT_NONE {
+                self.owe_since(call.entry);
+            }
+            Ok(result)
         })
     }
 
@@ -183,7 +192,7 @@ impl Client {
     pub fn post(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
         debug_assert_eq!(call.regions, 0, "regions are captured at once");
         let (batch, len) = self.write(call, args)?;
-        self.keep(batch, len, call.op, call.class)
+        self.keep(batch, len, (call.op, call.class, call.entry))
     }
 
     /// As [`post`](Self::post), for a call that names these regions, if there are
@@ -218,9 +227,9 @@ impl Client {
         }
         let (mut batch, len) = self.write(call, args)?;
         if batch.has_ended() {
-            return self.keep(batch, len, call.op, call.class);
+            return self.keep(batch, len, (call.op, call.class, call.entry));
         }
-        batch.keep(len, call.class);
+        batch.keep(len, (call.class, call.entry));
         Ok(())
     }
 
@@ -241,10 +250,10 @@ impl Client {
             let mut batch = self.lock(call.op)?;
             match batch.write_numbers(call, &write) {
                 Ok(len) if lazily && !batch.has_ended() => {
-                    batch.keep(len, call.class);
+                    batch.keep(len, (call.class, call.entry));
                     return Ok(());
                 }
-                Ok(len) => return self.keep(batch, len, call.op, call.class),
+                Ok(len) => return self.keep(batch, len, (call.op, call.class, call.entry)),
                 Err(len) => self.make_room(batch, call.op, len)?,
             }
         }
@@ -270,7 +279,7 @@ impl Client {
     pub fn post_here(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
         let mut batch = self.lock(call.op)?;
         match batch.write_here(call, args) {
-            Ok(len) => self.keep(batch, len, call.op, call.class),
+            Ok(len) => self.keep(batch, len, (call.op, call.class, call.entry)),
             Err(_) => {
                 drop(batch);
                 // A copy: the caller's own needs no place in memory.
@@ -298,20 +307,36 @@ impl Client {
     }
 
     /// Makes what was written one of the posts.
-    #[inline]
+    #[inline(always)]
     fn keep(
         &self,
         mut batch: MutexGuard<'_, Batch>,
         len: usize,
-        op: Op,
-        class: Class,
+        (op, class, entry): (Op, Class, u64),
     ) -> Result<(), Error> {
-        batch.keep(len, class);
+        batch.keep(len, (class, entry));
         if !batch.is_full() {
             return Ok(());
         }
         drop(batch);
-        self.flush(op)
+        self.flush_full(op)
+    }
+
+    /// Hands over posts whose calls need not wait for it: the library's time, as theirs is.
+    #[inline(never)]
+    fn flush_full(&self, op: Op) -> Result<(), Error> {
+        let began = counter::now();
+        self.flush(op)?;
+        self.owe_since(began);
+        Ok(())
+    }
+
+    /// What has passed since the counter showed `began` was the library's time.
+    fn owe_since(&self, began: u64) {
+        let ticks = counter::now().wrapping_sub(began);
+        if let Ok(ticks) = u32::try_from(ticks) {
+            self.owed.fetch_add(ticks, Ordering::Relaxed);
+        }
     }
 
     /// Waits until every one of `events` ended, and says how. `op` names the
@@ -620,6 +645,9 @@ impl Client {
         regions: &[Region],
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
+        if len > 0 || !batch.is_empty() {
+            batch.owe(self.owed.swap(0, Ordering::Relaxed));
+        }
         match again(|| self.device.submit(batch.request(len), regions, reply)) {
             Ok(outcome) => {
                 let is_unresolved = outcome.status == uapi::STATUS_UNRESOLVED;

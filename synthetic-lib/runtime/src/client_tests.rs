@@ -82,6 +82,46 @@ fn the_batch_is_bounded_by_number_and_by_bytes() {
 }
 
 #[test]
+fn calls_say_what_the_library_took_for_those_before() {
+    const LONG: u32 = 2_000_000_000;
+    const TAKES: u32 = 5_000_000;
+    let asleep = || {
+        with_outcome(|o| {
+            (o.wait_kind, o.deadline_ns) = (uapi::WAIT_SLEEP, 500);
+        })
+    };
+    let mut answers = VecDeque::from([Ok(Played::default()), Ok(Played::default()), asleep()]);
+    let double = Double::answering(move |_, _| {
+        std::thread::sleep(std::time::Duration::from_nanos(TAKES.into()));
+        answers.pop_front().unwrap_or(Ok(Played::default()))
+    });
+    let client = client(&double);
+    let call = |class, ago| Envelope::new(OP, class, counter::now() - u64::from(ago));
+    for n in 0..64u32 {
+        let ago = if n == 3 { LONG } else { 0 };
+        client.post(&call(Class::Post, ago), &n).unwrap();
+    }
+    // The next one says what handing over those took, and a call what an answer took that
+    // came at once.
+    client.post(&call(Class::Post, 0), &64u32).unwrap();
+    for n in 65..69u32 {
+        client
+            .forward(&call(Class::Sync, LONG), &n, |_| ())
+            .unwrap();
+    }
+    let seen = double.seen();
+    let spent = |n: usize| -> Vec<u32> { seen[n].envelopes().iter().map(|e| e.spent).collect() };
+    let first = spent(0);
+    let long: Vec<_> = (0..64).filter(|&n| first[n] >= LONG).collect();
+    assert_eq!(long, [3]);
+    assert!((TAKES..LONG).contains(&spent(1)[0]), "{:?}", spent(1));
+    assert_eq!(spent(1)[1], 0);
+    assert!(spent(2)[0] >= LONG, "{:?}", spent(2));
+    assert_eq!(spent(3), [0], "it waited, as on the target");
+    assert!(spent(4)[0] >= LONG, "{:?}", spent(4));
+}
+
+#[test]
 fn a_batch_that_ends_with_an_enqueue_is_followed_by_a_call() {
     let double = scripted([]);
     let client = client(&double);

@@ -10,6 +10,12 @@ pub fn entry() -> u64 {
     read()
 }
 
+/// The same, when a call was not just entered.
+#[inline]
+pub(crate) fn now() -> u64 {
+    read()
+}
+
 #[cfg(target_arch = "aarch64")]
 #[inline]
 fn read() -> u64 {

@@ -8,7 +8,8 @@
 //! | 8 | `u64`: entry |
 //! | 16 | `u8`: class; `u8`: engine, and a flag; `u8`: flags; `u8`: number of rows |
 //! | 20 | `u16`: number of regions; `u16`: number of waits |
-//! | 24 | `u64` each, as the flags say: queue, its device, signals, retires, mirror |
+//! | 24 | `u32`: spent, if a flag beside the engine says so; a library's envelopes have it |
+//! | 24 or 28 | `u64` each, as the flags say: queue, its device, signals, retires, mirror |
 //! | … | waits, each as postcard writes a `u64` |
 //! | … | rows, each its region's index and the five sizes in the same way |
 //! | … | the arguments |
@@ -29,6 +30,8 @@ pub const NOTE_MARK: [u8; LENGTH] = [0xff; LENGTH];
 pub const NOTE: usize = LENGTH + size_of::<u64>();
 /// Bytes before the first optional number.
 const FIXED: usize = 24;
+/// Bytes of what the library has spent, which comes first.
+const SPENT_LEN: usize = size_of::<u32>();
 /// Most bytes of one number of variable length.
 const VARINT_MAX: usize = 10;
 
@@ -42,6 +45,8 @@ const MARKER: u8 = 64;
 const BARRIER: u8 = 128;
 /// Beside the engine's number.
 const MIRROR: u8 = 128;
+/// Beside it, too.
+const SPENT: u8 = 64;
 
 pub(super) const CLASSES: [Class; 7] = [
     Class::Query,
@@ -64,6 +69,7 @@ impl Envelope<'_> {
             0
         };
         FIXED
+            + SPENT_LEN
             + mirror
             + 4 * size_of::<u64>()
             + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
@@ -101,13 +107,14 @@ impl Envelope<'_> {
         let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
         let front = u64::from(self.op.0) << 32;
         let mirror = if self.mirror.is_some() { MIRROR } else { 0 };
-        let shape = [self.class as u8, self.engine.0 | mirror, self.flags(), rows];
+        let engine = self.engine.0 | mirror | SPENT;
+        let shape = [self.class as u8, engine, self.flags(), rows];
         let counts = u32::from(regions) | u32::from(waits) << 16;
         let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
         fixed[..8].copy_from_slice(&front.to_le_bytes());
         fixed[8..16].copy_from_slice(&self.entry.to_le_bytes());
         fixed[16..].copy_from_slice(&back.to_le_bytes());
-        let mut at = FIXED;
+        let mut at = put(out, FIXED, self.spent.to_le_bytes());
         if let Some(queue) = self.queue {
             at = word(out, at, queue.id);
             at = word(out, at, queue.device);
@@ -138,6 +145,21 @@ pub fn close(bytes: &mut [u8]) {
     bytes[..LENGTH].copy_from_slice(&len.to_le_bytes());
 }
 
+/// Says in the envelope at the beginning of `bytes` what the library has spent on it.
+#[inline(always)]
+pub fn spend(bytes: &mut [u8], spent: u32) {
+    if bytes.len() >= FIXED + SPENT_LEN {
+        put(bytes, FIXED, spent.to_le_bytes());
+    }
+}
+
+/// Adds to it.
+pub fn spend_more(bytes: &mut [u8], more: u32) {
+    if let Some(room) = bytes.get_mut(FIXED..).and_then(<[u8]>::first_chunk_mut) {
+        *room = u32::from_le_bytes(*room).saturating_add(more).to_le_bytes();
+    }
+}
+
 /// The note of a call site.
 pub fn note(site: u64) -> [u8; NOTE] {
     let mut bytes = [0; NOTE];
@@ -148,8 +170,13 @@ pub fn note(site: u64) -> [u8; NOTE] {
 
 #[inline]
 fn word(out: &mut [u8], at: usize, value: u64) -> usize {
-    out[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    at + 8
+    put(out, at, value.to_le_bytes())
+}
+
+#[inline]
+fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> usize {
+    out[at..at + N].copy_from_slice(&bytes);
+    at + N
 }
 
 #[inline]
@@ -202,7 +229,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     let op = Op(u32::from_le_bytes(rest.take()?));
     let entry = rest.word()?;
     let [class_code, engine_byte, flags, row_count] = rest.take()?;
-    let engine_code = engine_byte & !MIRROR;
+    let engine_code = engine_byte & !(MIRROR | SPENT);
     let regions = u16::from_le_bytes(rest.take()?);
     let wait_count = u16::from_le_bytes(rest.take()?);
     let unknown = BodyError::Unknown {
@@ -221,6 +248,10 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     if engine_code > Engine::LAST.0 || has(IN_ORDER) && !has(QUEUE) {
         return Err(unknown);
     }
+    let spent = match engine_byte & SPENT {
+        0 => 0,
+        _ => u32::from_le_bytes(rest.take()?),
+    };
     let queue = match has(QUEUE) {
         true => Some(Queue {
             id: rest.word()?,
@@ -240,6 +271,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         op,
         class: *class,
         entry,
+        spent,
         queue,
         engine: Engine(engine_code),
         order,
@@ -336,8 +368,8 @@ mod tests {
         }
         assert_eq!(with(18, 200), Err(BodyError::Short));
         assert_eq!(with(15, 1), Err(BodyError::Short));
-        assert_eq!(with(21, 0), Err(BodyError::Number), "not the shortest");
-        assert_eq!(with(31, 2), Err(BodyError::Number), "too large");
+        assert_eq!(with(25, 0), Err(BodyError::Number), "not the shortest");
+        assert_eq!(with(35, 2), Err(BodyError::Number), "too large");
         assert_eq!(read(&body[..19]).map(drop), Err(BodyError::Short));
     }
 
@@ -345,8 +377,9 @@ mod tests {
     fn greatest<'a>(waits: &'a [u64], rows: &'a [RegionRows]) -> Envelope<'a> {
         Envelope {
             op: Op(u32::MAX),
-            class: Class::Look,
+            class: Class::Enqueue,
             entry: u64::MAX,
+            spent: u32::MAX,
             queue: Some(Queue {
                 id: u64::MAX,
                 in_order: true,
@@ -399,10 +432,10 @@ mod tests {
         };
         // A region's number takes five bytes at most, and ten are counted.
         for (waits, regions, len, spare) in [
-            (0, 0, 64, 0),
-            (3, 0, 94, 0),
-            (0, 1, 124, 5),
-            (3, 2, 214, 10),
+            (0, 0, 68, 0),
+            (3, 0, 98, 0),
+            (0, 1, 128, 5),
+            (3, 2, 218, 10),
         ] {
             let (waits, rows) = (vec![u64::MAX; waits], vec![rows; regions]);
             let envelope = greatest(&waits, &rows);
