@@ -33,8 +33,8 @@
 /* Bytes that copies are from, and as many that they are to: each copy takes the next, since a
  * program's data are seldom in the CPU's first caches, and often in its last. */
 #define BYTES_ALL (16 << 20)
-/* From so many on it brings them through the caches itself, and takes them from the first
- * BYTES_MAX. */
+/* From so many on it takes the first ones each time, as a program does that has one large
+ * buffer. */
 #define BYTES_LONG (1 << 20)
 /* Up to so many bytes a copy's time is the mean of several, one after the other. */
 #define BYTES_SHORT (64 << 10)
@@ -221,7 +221,7 @@ static long long copy_once(int is_to, size_t bytes)
 	size_t back = is_to ? 4 : bytes;
 	long long began;
 
-	if (place + bytes > (bytes < BYTES_LONG ? BYTES_ALL : BYTES_MAX))
+	if (bytes >= BYTES_LONG || place + bytes > BYTES_ALL)
 		place = 0;
 	began = now();
 	if (is_to)
@@ -248,7 +248,7 @@ static long long copy(int is_to, size_t bytes)
 int main(int argc, char **argv)
 {
 	static const size_t sizes[] = { 4, 1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18,
-		1 << 20, BYTES_MAX };
+		1 << 20, 2 << 20, BYTES_MAX };
 	const struct timespec pause = { .tv_nsec = PAUSE };
 	int repetitions = argc > 1 ? atoi(argv[1]) : 0;
 	int number = argc > 2 ? atoi(argv[2]) : 0;

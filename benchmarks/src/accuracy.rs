@@ -157,7 +157,7 @@ impl Accuracy {
         text += match unknown {
             Unknown::Nothing => {
                 return text
-                    + "no scale and no offset predict a program better from the others than none do, so neither is fitted\n";
+                    + "no scale and no offset surely predict a program better from the others than none do, so neither is fitted\n";
             }
             Unknown::Scale => "an offset predicts a program no better from the others: ",
             Unknown::Both => "",

@@ -16,6 +16,8 @@ pub struct Calibrated {
     pub fitted: &'static [&'static str],
     /// The words for what the device is given: one, and several.
     pub launch: [&'static str; 2],
+    /// The words for what its program gives the device after a pause.
+    pub paused: &'static str,
 }
 
 impl Calibrated {

@@ -10,7 +10,8 @@
 //! Ordinary least squares find scale and offset over the programs' relative errors: each
 //! program's equation is divided by `measured`, so that long programs do not count more. Of both,
 //! the scale alone, and neither, what counts is what predicts a program best that it is not
-//! fitted to (leave-one-out): with few or noisy programs, more unknowns say less.
+//! fitted to (leave-one-out): with few or noisy programs, more unknowns say less. Unknowns whose
+//! intervals of 95 % have nothing in them do not count: a scale of 1, an offset of 0.
 
 use crate::error::BenchError;
 use linregress::fit_low_level_regression_model;
@@ -86,6 +87,17 @@ impl Fit {
         point.rest + operations.max(0.0)
     }
 
+    /// Whether all that was fitted differs from nothing, with the confidence of the estimates:
+    /// one program that is far off has any scale.
+    fn is_certain(&self) -> bool {
+        let differs = |it: &Estimate, from: f64| (it.value - from).abs() > it.within;
+        match self.unknown {
+            Unknown::Nothing => true,
+            Unknown::Scale => differs(&self.scale, 1.0),
+            Unknown::Both => differs(&self.scale, 1.0) && differs(&self.offset, 0.0),
+        }
+    }
+
     /// By which part of the measured time the fit is off: above 0 if it is too long.
     pub fn error(&self, point: &Point) -> f64 {
         self.of(point) / point.measured - 1.0
@@ -112,7 +124,8 @@ pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
     let judged = all.into_iter().filter_map(|unknown| {
         let errors = crossed(points, unknown)?;
         let sum: f64 = errors.iter().map(|error| error.abs()).sum();
-        Some((sum, fitted(points, unknown)?))
+        let fit = fitted(points, unknown)?;
+        fit.is_certain().then_some((sum, fit))
     });
     let best = judged.min_by(|(a, _), (b, _)| a.total_cmp(b));
     let none = || BenchError::Fit {
@@ -161,16 +174,34 @@ fn rows(points: &[Point], unknowns: impl Fn(&Point) -> Vec<f64>) -> Vec<f64> {
 }
 
 fn estimates(rows: &[f64], count: usize, unknowns: usize) -> Option<Vec<Estimate>> {
-    let model = fit_low_level_regression_model(rows, count, unknowns + 1).ok()?;
     let freedom = count.checked_sub(unknowns).filter(|free| *free > 0)?;
     let student = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
     let times = student.inverse_cdf(UPPER);
+    if unknowns == 1 {
+        let (value, error) = through_origin(rows, freedom as f64)?;
+        let within = error * times;
+        return Some(vec![Estimate { value, within }]);
+    }
+    let model = fit_low_level_regression_model(rows, count, unknowns + 1).ok()?;
     let all = model.parameters().iter().zip(model.se());
     let all = all.map(|(value, error)| Estimate {
         value: *value,
         within: error * times,
     });
     Some(all.collect())
+}
+
+/// The slope of the line through the origin, and its standard error, of rows of two numbers: the
+/// library has no fit of one parameter. With `b = Σxy / Σx²` the error's square is
+/// `Σ(y - bx)² / freedom / Σx²` (Draper and Smith, *Applied Regression Analysis*, 3rd edition,
+/// section 1.4, without the constant).
+fn through_origin(rows: &[f64], freedom: f64) -> Option<(f64, f64)> {
+    let pairs = || rows.chunks_exact(2).map(|row| (row[0], row[1]));
+    let squares: f64 = pairs().map(|(_, x)| x * x).sum();
+    let slope = pairs().map(|(y, x)| x * y).sum::<f64>() / squares;
+    let left: f64 = pairs().map(|(y, x)| (y - slope * x).powi(2)).sum();
+    let error = (left / freedom / squares).sqrt();
+    (slope.is_finite() && error.is_finite()).then_some((slope, error))
 }
 
 /// Whether scale and offset cannot be told apart: the squared cosine between device times and
@@ -253,6 +284,46 @@ mod tests {
         let found = fit(&all).unwrap();
         assert_eq!((found.scale.value, found.offset.value), (1.0, 0.0));
         assert_eq!(found.unknown, Unknown::Nothing);
+    }
+
+    #[test]
+    fn a_scale_that_may_be_none_is_none() {
+        let errors = [-0.1, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1, 0.3];
+        let all = errors.map(|error: f64| Point {
+            measured: 1e6 * (1.0 + error),
+            device: 1e6,
+            operations: 1.0,
+            rest: 0.0,
+        });
+        let sum = |unknown| -> f64 {
+            let errors = crossed(&all, unknown).unwrap();
+            errors.iter().map(|error| error.abs()).sum()
+        };
+        assert!(sum(Unknown::Scale) < sum(Unknown::Nothing));
+        let scale = fitted(&all, Unknown::Scale).unwrap().scale;
+        assert!(scale.value + scale.within > 1.0, "{scale:?}");
+        assert_eq!(fit(&all).unwrap().unknown, Unknown::Nothing);
+    }
+
+    #[test]
+    fn a_scale_alone_is_found_too() {
+        let all = [
+            (1e6, 0.01),
+            (2e6, -0.01),
+            (3e6, 0.0),
+            (1e6, 0.01),
+            (5e6, -0.01),
+        ];
+        let all = all.map(|(device, error): (f64, f64)| Point {
+            measured: 1.2 * device * (1.0 + error),
+            device,
+            operations: device / 1e6,
+            rest: 0.0,
+        });
+        let found = fit(&all).unwrap();
+        assert_eq!(found.unknown, Unknown::Scale, "{found:?}");
+        assert!((found.scale.value - 1.2).abs() < found.scale.within);
+        assert!(found.scale.within < 0.03, "{found:?}");
     }
 
     #[test]

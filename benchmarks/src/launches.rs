@@ -2,7 +2,8 @@
 //! program launches kernels, or draws, natively on this machine's device, or on a board where
 //! a person ran it, and in the guest without and with what was found.
 //!
-//! With the medians `one` of a launch and a finish, `cold` as `one` after a pause, `submit`
+//! With the medians `one` of a launch and a finish, `cold` the same, or of a longer draw, after a
+//! pause, `submit`
 //! of what each of many calls takes, `queued` of what each kernel adds that was submitted
 //! while the device was busy, `launch` from the call to the kernel's start, natively, and
 //! `guest` what the same take in the guest when nothing is added, of which `device` is each of
@@ -105,6 +106,8 @@ pub struct Launched {
     pub api: &'static str,
     /// The words for what the device is given: one, and several.
     pub launch: [&'static str; 2],
+    /// The words for what it is given after a pause.
+    pub paused: &'static str,
     /// For the board's profile.
     pub calls: Calls,
     /// The same: what copies take.
@@ -145,6 +148,7 @@ pub fn launches(
         return Ok(Launched {
             api: api.name,
             launch: api.launch,
+            paused: api.paused,
             copies,
             left_out,
             calls,
@@ -189,6 +193,7 @@ pub fn launches(
     Ok(Launched {
         api: api.name,
         launch: api.launch,
+        paused: api.paused,
         calls,
         copies,
         left_out,
@@ -498,6 +503,7 @@ mod tests {
         libraries: &[],
         fitted: &[],
         launch: ["launch", "launches"],
+        paused: "the same after a pause",
     };
 
     fn read(text: &str) -> Result<(String, u32, Launches), BenchError> {

@@ -93,7 +93,7 @@ fn lines(launched: &Launched) -> Vec<Line> {
     let many = format!("{} {launches} and a finish", launched.number);
     let mut lines = vec![
         line(format!("a {launch} and a finish"), &|it| it.one),
-        line("the same after a pause".into(), &|it| it.cold),
+        line(launched.paused.into(), &|it| it.cold),
         line(many, &|it| it.many),
     ];
     lines.extend(native.to.keys().map(|bytes| {
@@ -162,6 +162,7 @@ mod tests {
         let launched = |corrected| Launched {
             api: "api",
             launch: ["launch", "launches"],
+            paused: "the same after a pause",
             calls: Calls::default(),
             copies: Copies::default(),
             left_out: Vec::new(),

@@ -39,6 +39,7 @@ pub(crate) const CALIBRATED: Calibrated = Calibrated {
         "reads",
     ],
     launch: ["draw", "draws"],
+    paused: "a longer draw after a pause",
 };
 
 /// Everything that is measured of OpenGL ES.

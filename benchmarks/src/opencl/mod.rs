@@ -31,6 +31,7 @@ pub(crate) const CALIBRATED: Calibrated = Calibrated {
         "copies",
     ],
     launch: ["launch", "launches"],
+    paused: "the same after a pause",
 };
 
 /// The API.
