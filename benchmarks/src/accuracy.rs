@@ -159,7 +159,7 @@ impl Accuracy {
                 return text
                     + "no scale and no offset surely predict a program better from the others than none do, so neither is fitted\n";
             }
-            Unknown::Scale => "an offset predicts a program no better from the others: ",
+            Unknown::Scale => "no offset surely predicts a program better from the others: ",
             Unknown::Both => "",
         };
         text += &format!(

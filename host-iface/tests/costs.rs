@@ -180,20 +180,72 @@ fn a_thread_that_is_late_catches_up_where_it_waits() {
     guest.now_ns = second.deadline_ns;
     let third = guest.submit(&[draw(2, guest.now_ns)], &[]);
     assert_eq!(third.deadline_ns, guest.now_ns + 700 + DURATION);
-    // Nobody is later than by 200 us: what starts behind that ends in the future.
+    // Late is who called since, but what it calls is behind what it has seen to end.
     let entry = third.deadline_ns + 15_000;
     guest.now_ns = entry;
     let asked = guest.submit(&[call(Class::Query, entry - 1_000)], &[]);
     assert_eq!(asked.wait, WaitKind::None as u32);
-    let seen = guest.submit(&[spent(draw(3, entry), 4_000_000)], &[]);
-    assert_eq!(
-        seen.wait,
-        WaitKind::None as u32,
-        "it ended with the device's"
+    let wait = Envelope {
+        waits: vec![2].into(),
+        ..call(Class::Wait, entry)
+    };
+    guest.submit(&[wait], &[]);
+    let other = Envelope {
+        engine: Engine(2),
+        queue: None,
+        ..draw(3, entry)
+    };
+    let seen = guest.submit(&[spent(other, 4_000_000)], &[]);
+    assert_eq!(seen.wait, WaitKind::None as u32, "it ended before");
+    let ended = guest.submit(
+        &[Envelope {
+            waits: vec![3].into(),
+            ..call(Class::Poll, entry)
+        }],
+        &[],
     );
-    let seen = guest.submit(&[spent(draw(4, entry), 0)], &[]);
-    let [third, fourth] = [third.deadline_ns, seen.deadline_ns];
-    assert_eq!(fourth, third + 2 * DURATION, "it is still late");
+    let start = ended.answer().observed[0].start_ns;
+    assert!(start >= third.deadline_ns, "{start}");
+}
+
+#[test]
+fn what_the_library_took_before_a_pause_is_still_the_drivers() {
+    let board = FakeBoard::new(|_| Act {
+        cpu_ns: 700,
+        posted_ns: 200,
+        ..Act::default()
+    });
+    let mut guest = guest(&board, "cpu:1", Time::Async);
+    guest.now_ns = ENTRY + 200;
+    let spent = |spent| Envelope {
+        spent,
+        ..call(Class::Post, ENTRY)
+    };
+    for (took, returns) in [(150, 550), (5_000, 500)] {
+        guest.submit(&[spent(took)], &[]);
+        let later = guest.now_ns + 30_000;
+        guest.now_ns = later;
+        let seen = guest.submit(&[call(Class::Sync, later)], &[]);
+        assert_eq!(seen.deadline_ns, later + returns);
+        guest.now_ns = ENTRY + 200;
+    }
+}
+
+#[test]
+fn a_kernels_driver_says_nothing_of_its_time() {
+    let board = FakeBoard::new(|_| Act {
+        cpu_ns: 700,
+        posted_ns: 200,
+        ..Act::default()
+    });
+    let mut guest = guest(&board, "cpu:1", Time::Async);
+    guest.now_ns = ENTRY + 2_000;
+    for n in 0..3 {
+        let at_once = guest.submit(&[call(Class::Sync, ENTRY + n)], &[]);
+        assert_eq!(at_once.wait, WaitKind::None as u32);
+    }
+    let next = guest.submit(&[call(Class::Sync, guest.now_ns)], &[]);
+    assert_eq!(next.deadline_ns, guest.now_ns + 700);
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl Session {
         let took = BoardCpu {
             own_ns: own_ns(&done, &posted),
             posted_ns: posted_ns(&posted),
-            spent_ns: link.take_spent(&posted),
+            spent: link.take_spent(&posted),
         };
         let busy = self.schedule.busy(main, &took);
         account(

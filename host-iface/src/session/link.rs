@@ -20,6 +20,17 @@ use std::sync::Arc;
 /// the guest's library took before shortens nothing that comes.
 const PAUSE_NS: u64 = 20_000;
 
+/// What a guest's library took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    /// For posts before the thread was on time again.
+    pub(super) before_ns: u64,
+    /// Since then, less what the driver takes for what was answered.
+    pub(super) late_ns: i64,
+    /// Guest nanoseconds at which something ended that the thread has seen.
+    pub(super) seen_ns: u64,
+}
+
 /// The connection.
 #[derive(Debug, Default)]
 enum Board {
@@ -48,6 +59,11 @@ pub(super) struct Link {
     spent_ns: u64,
     /// What the driver takes of that for calls that were answered at once.
     due_ns: i64,
+    /// What the library took before the thread was on time again, for calls of which no answer
+    /// says the time yet.
+    before_ns: u64,
+    /// When what the thread has seen to end last did.
+    seen_ns: u64,
     /// Whether the board says what calls take for which nobody waits.
     tells_posts: bool,
     /// Guest nanoseconds when the last call came.
@@ -78,6 +94,8 @@ impl Link {
             served: Served::default(),
             spent_ns: 0,
             due_ns: 0,
+            before_ns: 0,
+            seen_ns: 0,
             tells_posts: false,
             last_ns: 0,
             recorded_as: 0,
@@ -136,16 +154,27 @@ impl Link {
     }
 
     /// What the library took for all calls whose time an answer says now, which `posted` are
-    /// of, less what the driver takes for those that were answered before. Nothing of an API
-    /// whose profile has all that in `submit_ns`.
-    pub(super) fn take_spent(&mut self, posted: &[Posted]) -> i64 {
+    /// of. Nothing of an API whose profile has all that in `submit_ns`.
+    pub(super) fn take_spent(&mut self, posted: &[Posted]) -> Spent {
         self.tells_posts |= !posted.is_empty();
-        let (spent_ns, due_ns) = (self.spent_ns, self.due_ns);
-        self.is_on_time();
+        let late_ns = self.late_ns();
+        let before_ns = std::mem::take(&mut self.before_ns);
+        (self.spent_ns, self.due_ns) = (0, 0);
         match self.tells_posts {
-            true => i64::try_from(spent_ns).map_or(i64::MAX, |ns| ns.saturating_sub(due_ns)),
-            false => 0,
+            true => Spent {
+                before_ns,
+                late_ns,
+                seen_ns: self.seen_ns,
+            },
+            false => Spent::default(),
         }
+    }
+
+    /// What the library took, less what the driver takes for what was answered at once: that
+    /// is less, or the library is a kernel's driver and says nothing.
+    fn late_ns(&self) -> i64 {
+        let spent_ns = i64::try_from(self.spent_ns).unwrap_or(i64::MAX);
+        spent_ns.saturating_sub(self.due_ns).max(0)
     }
 
     /// An answer came at once: the driver takes so long for its call.
@@ -153,9 +182,17 @@ impl Link {
         self.due_ns = due_ns;
     }
 
-    /// The thread has waited, as it would on the target, or done something else.
+    /// The thread has waited, as it would on the target, or done something else: no later is it
+    /// any more, but what the library took for posts is still in the driver's place.
     pub(super) fn is_on_time(&mut self) {
+        let spent_ns = u64::try_from(self.late_ns()).unwrap_or(0);
+        self.before_ns = self.before_ns.saturating_add(spent_ns.min(self.spent_ns));
         (self.spent_ns, self.due_ns) = (0, 0);
+    }
+
+    /// The thread has seen something end: what it calls then is behind that.
+    pub(super) fn has_seen(&mut self, end_ns: u64) {
+        self.seen_ns = self.seen_ns.max(end_ns);
     }
 
     pub(super) fn client(&mut self) -> Option<&mut Client> {

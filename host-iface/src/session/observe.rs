@@ -9,7 +9,7 @@ use crate::submission::Submission;
 use gil_timing::{Event, QueueEnd};
 use gil_uapi::{Status, WaitKind};
 use gil_wire::api::is_of_a_driver;
-use gil_wire::envelope::{self, Class, Envelope, Observation};
+use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 
 impl Session {
     /// Whether a wait needs what the program has yet to cause.
@@ -79,6 +79,8 @@ impl Session {
         let waits = envelope.waits.iter();
         let observed = waits.map(|&event| self.schedule.observation(event, at_ns));
         let mut observed: Vec<_> = observed.collect();
+        let ended = observed.iter().filter(|it| it.state == State::Complete);
+        let seen_ns = ended.map(|it| it.end_ns).fold(end_ns, u64::max);
         self.delivery.failures.seen(&observed);
         observed.extend(self.delivery.told(envelope, envelope.blocking));
         let mut answer = Answer::status(Status::Ok);
@@ -90,10 +92,12 @@ impl Session {
         let link = self.links.of_mut(envelope.op);
         if end_ns > now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
+            link.spend(main);
             link.is_on_time();
         } else {
             link.spend(main);
         }
+        link.has_seen(seen_ns);
         if envelope.class == Class::Wait {
             self.schedule.forget_awaited(&envelope.waits);
         }

@@ -4,6 +4,7 @@
 use super::Refusal;
 use super::calls::{Call, Calls};
 use super::exchange::{in_len, moved, out_regions};
+use super::link::Spent;
 use super::place::Places;
 use crate::jobs::Place;
 use crate::pace::Pace;
@@ -88,9 +89,8 @@ pub(super) struct BoardCpu {
     pub(super) own_ns: u64,
     /// For those before that nobody waited for.
     pub(super) posted_ns: u64,
-    /// What the guest's library took for the latter, and longer than the driver for others:
-    /// on the target the driver is in its place.
-    pub(super) spent_ns: i64,
+    /// What the guest's library took, in whose place the target has the driver.
+    pub(super) spent: Spent,
 }
 
 /// How long a call keeps the thread of the target that makes it.
@@ -300,9 +300,9 @@ impl Schedule {
         let own_ns = self.costs.cpu.at(took.own_ns);
         let posted_ns = self.costs.cpu.at(took.posted_ns);
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let before_ns = signed(posted_ns)
-            .saturating_sub(took.spent_ns)
-            .max(-LATE_MAX_NS);
+        let posted_ns = posted_ns.saturating_sub(took.spent.before_ns);
+        let before_ns = signed(posted_ns).saturating_sub(took.spent.late_ns);
+        let before_ns = before_ns.max(-LATE_MAX_NS);
         let mut due_ns = before_ns.saturating_add(signed(own_ns));
         if let Some(transfer) = transfer.filter(|_| envelope.class == Class::Enqueue) {
             due_ns = due_ns.min(signed(transfer.of(moved(main))));
@@ -313,7 +313,10 @@ impl Schedule {
         let called_ns = due_ns.saturating_sub(signed(behind_ns));
         Busy {
             returns_ns: main.entry_ns.saturating_add_signed(due_ns.max(0)),
-            called_ns: main.entry_ns.saturating_add_signed(called_ns),
+            called_ns: main
+                .entry_ns
+                .saturating_add_signed(called_ns)
+                .max(took.spent.seen_ns.min(main.entry_ns)),
             due_ns,
             behind_ns,
         }

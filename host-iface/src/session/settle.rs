@@ -79,12 +79,9 @@ impl Session {
                 if is_held {
                     self.delivery.give(context, main, busy.returns_ns);
                 }
-                answered(main, busy.returns_ns, WaitKind::Occupy)
+                self.returned(main, busy.due_ns, busy.returns_ns, WaitKind::Occupy)
             }
         };
-        if answer.wait == WaitKind::None {
-            self.links.of_mut(main.envelope.op).owe(busy.due_ns);
-        }
         let at_ns = answer.deadline_ns.max(main.submission.now_ns());
         let told = self.delivery.told(main.envelope, waits);
         let encoded = self
@@ -113,9 +110,13 @@ impl Session {
         let mut answer = match end_ns.filter(|_| waits) {
             Some(end_ns) => {
                 let goes_on_ns = self.schedule.goes_on_ns(main, end_ns, busy);
-                answered(main, goes_on_ns, WaitKind::Sleep)
+                self.links.of_mut(main.envelope.op).has_seen(end_ns);
+                let due_ns = goes_on_ns
+                    .cast_signed()
+                    .saturating_sub(main.entry_ns.cast_signed());
+                self.returned(main, due_ns, goes_on_ns, WaitKind::Sleep)
             }
-            None => answered(main, busy.returns_ns, WaitKind::Occupy),
+            None => self.returned(main, busy.due_ns, busy.returns_ns, WaitKind::Occupy),
         };
         match end_ns {
             Some(end_ns) if waits || end_ns <= now_ns => {
@@ -129,6 +130,16 @@ impl Session {
             answer.flags |= flag::PENDING;
         }
         Ok(answer)
+    }
+
+    /// An answer to a thread that goes on then, which is so long after the call's entry. Where
+    /// that has passed, the thread is late by the rest.
+    fn returned(&mut self, main: &Call<'_>, due_ns: i64, at_ns: u64, wait: WaitKind) -> Answer {
+        let answer = answered(main, at_ns, wait);
+        if answer.wait == WaitKind::None {
+            self.links.of_mut(main.envelope.op).owe(due_ns);
+        }
+        answer
     }
 }
 

@@ -113,7 +113,7 @@ impl Client {
         args: &impl Arguments,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
-        self.complete(call, regions, true, args, read)
+        self.complete(call, regions, (true, true), args, read)
     }
 
     /// As [`forward_with`](Self::forward_with), but [`Error::Unresolved`] if the
@@ -128,20 +128,20 @@ impl Client {
         args: &impl Arguments,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
-        self.complete(call, regions, false, args, read)
+        self.complete(call, regions, (false, true), args, read)
     }
 
     fn complete<R>(
         &self,
         call: &Envelope<'_>,
         regions: &[Region],
-        patient: bool,
+        (patient, owes): (bool, bool),
         args: &impl Arguments,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
         encode::check_regions(regions)?;
         scratch::with(|room| {
-            let outcome = self.run(call, regions, patient, args, &mut room.0)?;
+            let (outcome, slept) = self.run(call, regions, patient, args, &mut room.0)?;
             let reply = &room.0[..outcome.reply_len.min(room.0.len())];
             let mut answer = decode(reply)?;
             if !answer.printed.is_empty() || answer.more != 0 {
@@ -152,7 +152,7 @@ impl Client {
                 answer.observed.extend(own);
             }
             let result = read(answer);
-            if outcome.wait_kind == uapi::WAIT_NONE {
+            if owes && !slept && outcome.wait_kind == uapi::WAIT_NONE {
                 self.owe_since(call.entry);
             }
             Ok(result)
@@ -168,7 +168,7 @@ impl Client {
         while more & MORE_TEXT != 0 {
             let call = Envelope::new(op, Class::Poll, crate::counter::entry());
             let next = scratch::with(|room| {
-                let outcome = self.run(&call, &[], true, &(), &mut room.0)?;
+                let (outcome, _) = self.run(&call, &[], true, &(), &mut room.0)?;
                 let reply = &room.0[..outcome.reply_len.min(room.0.len())];
                 let answer = decode(reply)?;
                 stdout::write(answer.printed);
@@ -413,7 +413,8 @@ impl Client {
     /// [`Error`] if the session ended.
     pub fn fetch(&self, op: Op) -> Result<(), Error> {
         let call = Envelope::new(op, Class::Poll, crate::counter::entry());
-        self.forward(&call, &(), |_| ())
+        // Whoever needs it counts its time.
+        self.complete(&call, &[], (true, false), &(), |_| ())
     }
 
     /// Says that nobody will ask for an event any more. `op` names the call on
@@ -558,27 +559,29 @@ impl Client {
         patient: bool,
         args: &impl Arguments,
         reply: &mut [u8],
-    ) -> Result<Outcome, Error> {
+    ) -> Result<(Outcome, bool), Error> {
         let mut may_drain = !regions.is_empty();
+        let mut slept = false;
         loop {
             let outcome = match self.hand_over(call, regions, args, reply) {
                 Err(Error::Driver { errno, .. })
                     if errno == Errno::ENOMEM && may_drain && self.drain(call)? =>
                 {
-                    may_drain = false;
+                    (may_drain, slept) = (false, true);
                     continue;
                 }
                 outcome => outcome?,
             };
             if outcome.status == uapi::STATUS_OK {
                 self.wait_out(&outcome)?;
-                return Ok(outcome);
+                return Ok((outcome, slept));
             }
             self.judge(call.op, outcome.status)?;
             if !patient {
                 return Err(Error::Unresolved);
             }
             self.wait_for_progress(outcome.progress)?;
+            slept = true;
         }
     }
 
