@@ -114,7 +114,7 @@ impl Batch {
     /// when the counter showed `entry`.
     #[inline(always)]
     pub(crate) fn keep(&mut self, len: usize, (class, entry): (Class, u64)) {
-        // The host looks at what is not plausible.
+        // After minutes it begins again; the host bounds what it makes of it.
         let spent = (counter::now() as u32).wrapping_sub(entry as u32);
         envelope::bytes::spend(&mut self.bytes[self.len..], spent);
         self.len += len;
