@@ -190,7 +190,8 @@ pub fn programs(
         say,
     };
     let calls = profile.calls.get(api.name).cloned().unwrap_or_default();
-    let before = guest.run("as they are", None)?;
+    // Times of other programs, or of other work, are said before more time is spent.
+    let before = matched(&native, &guest.run("as they are", None)?)?;
     let between = guest.run("with what calls cost", Some(&calls))?;
     if args.native.is_none() {
         let (_, later) = natively()?;
@@ -200,9 +201,7 @@ pub fn programs(
             .zip(later)
             .for_each(|(own, later)| own.add(later));
     }
-    let alike = [&before, &between].map(|guest| matched(&native, guest));
-    let [before, between] = alike;
-    let (before, between) = (before?, between?);
+    let between = matched(&native, &between)?;
     let mut rows: Vec<Row> = native
         .iter()
         .zip(&before)

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// No such local file.
-    #[error("there is no program {0}: check the path")]
+    #[error(
+        "there is no program {0}: check the path, which a local program has on this machine (gil copies it into the guest)"
+    )]
     NoFile(String),
     /// No such program in the guest.
     #[error(

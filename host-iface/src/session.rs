@@ -8,6 +8,7 @@ mod exchange;
 mod failures;
 mod forward;
 mod labels;
+mod lateness;
 mod link;
 mod links;
 pub(crate) mod log;

@@ -188,11 +188,11 @@ impl Session {
         if done.status == CallStatus::Ran {
             link.remember(kept, Some(done.result));
         }
-        link.spend(main);
+        link.lateness.spend(main);
         let took = BoardCpu {
             own_ns: own_ns(&done, &posted),
             posted_ns: posted_ns(&posted),
-            spent: link.take_spent(&posted),
+            spent: link.lateness.take_spent(&posted),
         };
         let busy = self.schedule.busy(main, &took);
         account(

@@ -88,7 +88,9 @@ impl Session {
         match outcome {
             Ok(()) => {
                 let unanswered = calls.len() - usize::from(answered.is_some());
-                calls[..unanswered].iter().for_each(|call| link.spend(call));
+                calls[..unanswered]
+                    .iter()
+                    .for_each(|call| link.lateness.spend(call));
                 for (index, kept) in kept.into_iter().enumerate() {
                     match answered == Some(index) {
                         true => link.kept = kept,

@@ -92,12 +92,12 @@ impl Session {
         let link = self.links.of_mut(envelope.op);
         if end_ns > now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
-            link.spend(main);
-            link.is_on_time();
+            link.lateness.spend(main);
+            link.lateness.is_on_time();
         } else {
-            link.spend(main);
+            link.lateness.spend(main);
         }
-        link.has_seen(seen_ns);
+        link.lateness.has_seen(seen_ns);
         if envelope.class == Class::Wait {
             self.schedule.forget_awaited(&envelope.waits);
         }

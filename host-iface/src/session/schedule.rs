@@ -4,7 +4,7 @@
 use super::Refusal;
 use super::calls::{Call, Calls};
 use super::exchange::{in_len, moved, out_regions};
-use super::link::Spent;
+use super::lateness::Spent;
 use super::place::Places;
 use crate::jobs::Place;
 use crate::pace::Pace;

@@ -110,7 +110,10 @@ impl Session {
         let mut answer = match end_ns.filter(|_| waits) {
             Some(end_ns) => {
                 let goes_on_ns = self.schedule.goes_on_ns(main, end_ns, busy);
-                self.links.of_mut(main.envelope.op).has_seen(end_ns);
+                self.links
+                    .of_mut(main.envelope.op)
+                    .lateness
+                    .has_seen(end_ns);
                 let due_ns = goes_on_ns
                     .cast_signed()
                     .saturating_sub(main.entry_ns.cast_signed());
@@ -137,7 +140,7 @@ impl Session {
     fn returned(&mut self, main: &Call<'_>, due_ns: i64, at_ns: u64, wait: WaitKind) -> Answer {
         let answer = answered(main, at_ns, wait);
         if answer.wait == WaitKind::None {
-            self.links.of_mut(main.envelope.op).owe(due_ns);
+            self.links.of_mut(main.envelope.op).lateness.owe(due_ns);
         }
         answer
     }
