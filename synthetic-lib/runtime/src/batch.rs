@@ -9,6 +9,10 @@ use gil_wire::compact::Writer;
 use gil_wire::envelope::bytes::NOTE;
 use gil_wire::envelope::{self, Class, Envelope};
 
+/// Posts leave so many bytes free, for a note and the call that must follow an enqueue.
+const LAST: usize = 64;
+const POSTS_END: usize = uapi::REQUEST_MAX - LAST;
+
 /// Most posts that wait.
 pub(crate) const POSTS_MAX: usize = 64;
 
@@ -73,7 +77,13 @@ impl Batch {
         self.note_end != 0 && self.note_end == self.len
     }
 
-    /// Writes an envelope and its arguments behind the posts, to be [kept](Self::keep) or
+    /// Where the next post is written.
+    #[inline(always)]
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.len.min(POSTS_END)..POSTS_END]
+    }
+
+    /// Writes an envelope and its arguments behind the posts, to be
     /// [submitted](Self::request); its length.
     ///
     /// # Errors
@@ -87,6 +97,16 @@ impl Batch {
         encode::envelope(envelope, args, &mut self.bytes[self.len..])
     }
 
+    /// The same, to be [kept](Self::keep).
+    #[inline]
+    pub(crate) fn write_post(
+        &mut self,
+        envelope: &Envelope<'_>,
+        args: &impl Arguments,
+    ) -> postcard::Result<usize> {
+        encode::envelope(envelope, args, self.room())
+    }
+
     /// The same, put into its caller.
     #[inline(always)]
     pub(crate) fn write_here(
@@ -94,7 +114,7 @@ impl Batch {
         envelope: &Envelope<'_>,
         args: &impl Arguments,
     ) -> postcard::Result<usize> {
-        encode::envelope_here(envelope, args, &mut self.bytes[self.len..])
+        encode::envelope_here(envelope, args, self.room())
     }
 
     /// The same of arguments that `write` writes.
@@ -107,7 +127,7 @@ impl Batch {
         envelope: &Envelope<'_>,
         write: &impl Fn(&mut Writer<'_>),
     ) -> Result<usize, usize> {
-        encode::numbers_here(envelope, write, &mut self.bytes[self.len..])
+        encode::numbers_here(envelope, write, self.room())
     }
 
     /// Makes the envelope of `len` bytes behind the posts one of them. Its call was entered

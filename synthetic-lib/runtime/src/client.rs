@@ -191,7 +191,7 @@ impl Client {
     /// could not be.
     pub fn post(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
         debug_assert_eq!(call.regions, 0, "regions are captured at once");
-        let (batch, len) = self.write(call, args)?;
+        let (batch, len) = self.write_post(call, args)?;
         self.keep(batch, len, (call.op, call.class, call.entry))
     }
 
@@ -225,7 +225,7 @@ impl Client {
         if !regions.is_empty() {
             return self.post_with(call, regions, args);
         }
-        let (mut batch, len) = self.write(call, args)?;
+        let (mut batch, len) = self.write_post(call, args)?;
         if batch.has_ended() {
             return self.keep(batch, len, (call.op, call.class, call.entry));
         }
@@ -627,9 +627,29 @@ impl Client {
         call: &Envelope<'_>,
         args: &impl Arguments,
     ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
+        self.written(call, args, |batch| batch.write(call, args))
+    }
+
+    /// The same for a post.
+    #[inline]
+    fn write_post(
+        &self,
+        call: &Envelope<'_>,
+        args: &impl Arguments,
+    ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
+        self.written(call, args, |batch| batch.write_post(call, args))
+    }
+
+    #[inline(always)]
+    fn written(
+        &self,
+        call: &Envelope<'_>,
+        args: &impl Arguments,
+        write: impl Fn(&mut Batch) -> postcard::Result<usize>,
+    ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
         loop {
             let mut batch = self.lock(call.op)?;
-            match batch.write(call, args) {
+            match write(&mut batch) {
                 Ok(len) => return Ok((batch, len)),
                 Err(error) if batch.is_empty() => return Err(encode::too_long(call, args, error)),
                 Err(_) => {}

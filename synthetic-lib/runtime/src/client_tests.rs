@@ -122,6 +122,23 @@ fn calls_say_what_the_library_took_for_those_before() {
 }
 
 #[test]
+fn enqueues_leave_room_for_the_call_that_follows_them() {
+    let enqueue = Envelope::new(OP, Class::Enqueue, 3);
+    for last in 900..1100usize {
+        let double = scripted([]);
+        let client = client(&double);
+        for len in [1000; 7].into_iter().chain([last, 500]) {
+            client.post(&enqueue, &vec![0u8; len]).unwrap();
+        }
+        client.flush(OP).unwrap();
+        let seen = double.seen();
+        let posts = seen.iter().flat_map(|request| request.envelopes());
+        let posts = posts.filter(|envelope| envelope.class == Class::Enqueue);
+        assert_eq!(posts.count(), 9, "{last}");
+    }
+}
+
+#[test]
 fn a_batch_that_ends_with_an_enqueue_is_followed_by_a_call() {
     let double = scripted([]);
     let client = client(&double);
