@@ -2,7 +2,7 @@
 
 use crate::apart::{self, Same};
 use crate::args::ReportArgs;
-use crate::output::{Output, TakeError};
+use crate::output::{NotReplaced, Output, TakeError};
 use crate::report::harmless;
 use gil_call_report::difference;
 use gil_call_report::flame::Flame;
@@ -29,6 +29,9 @@ pub enum CallsReportError {
     /// A file that is written.
     #[error(transparent)]
     Output(#[from] TakeError),
+    /// It is of another kind.
+    #[error(transparent)]
+    NotReplaced(#[from] NotReplaced),
     /// Another file, and standard output.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -327,6 +330,7 @@ fn check_outputs(args: &ReportArgs) -> Result<(), CallsReportError> {
     let mut used: Vec<(&str, &Path)> = logs.chain(symbols).collect();
     for (option, path) in args.outputs() {
         apart::check((option, path), used.iter().copied())?;
+        Output::of(option, path).check_text()?;
         used.push((option, path));
     }
     Ok(())

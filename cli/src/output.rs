@@ -113,18 +113,36 @@ impl<'a> Output<'a> {
         })
     }
 
+    /// Looks whether what is there may be replaced by a text or a picture: no program, and none
+    /// of gil's files that only a run makes again.
+    ///
+    /// # Errors
+    /// [`NotReplaced`].
+    pub fn check_text(self) -> Result<(), NotReplaced> {
+        const ELF: &[u8] = b"\x7fELF";
+        let kept = [
+            &gil_files::recording::FILE.magic[..],
+            &gil_files::calls::FILE.magic,
+            &gil_files::checkpoint::FILE.magic,
+            ELF,
+        ];
+        let begin = begin(self.path, 16);
+        match kept.iter().any(|magic| begin.starts_with(magic)) {
+            true => Err(NotReplaced {
+                option: self.option,
+                path: self.path.into(),
+                kind: "text or picture",
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Looks whether what is there may be replaced: nothing, or a file that begins so.
     ///
     /// # Errors
     /// [`NotReplaced`].
     pub fn check_begins(self, magic: &[u8], kind: &'static str) -> Result<(), NotReplaced> {
-        let is_file = fs::metadata(self.path).is_ok_and(|meta| meta.is_file());
-        let Some(file) = is_file.then(|| File::open(self.path).ok()).flatten() else {
-            return Ok(());
-        };
-        let mut begin = Vec::new();
-        // What cannot be read is not known for anything else.
-        let _ = file.take(magic.len() as u64).read_to_end(&mut begin);
+        let begin = begin(self.path, magic.len());
         match magic.starts_with(&begin) {
             true => Ok(()),
             false => Err(NotReplaced {
@@ -222,6 +240,16 @@ impl<'a> Output<'a> {
             self.failed(error)
         })
     }
+}
+
+/// The first bytes of a regular file. What cannot be read is not known for anything else.
+fn begin(path: &Path, len: usize) -> Vec<u8> {
+    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let mut begin = Vec::new();
+    if let Some(file) = is_file.then(|| File::open(path).ok()).flatten() {
+        let _ = file.take(len as u64).read_to_end(&mut begin);
+    }
+    begin
 }
 
 /// Whether it is open already: another process opens another file by that name.
@@ -383,6 +411,25 @@ mod tests {
         let error = result.unwrap_err().to_string();
         for word in words {
             assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn texts_take_the_place_of_no_recording_and_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("there");
+        let check = || Output::of("--html", &path).check_text();
+        check().unwrap();
+        for (begin, is_replaced) in [
+            (&b""[..], true),
+            (b"<!doctype html>", true),
+            (b"gil-trac", true),
+            (b"gil-trace\x01", false),
+            (b"gil-calls", false),
+            (b"\x7fELF\x02", false),
+        ] {
+            fs::write(&path, begin).unwrap();
+            assert_eq!(check().is_ok(), is_replaced, "{begin:?}");
         }
     }
 

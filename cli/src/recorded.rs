@@ -80,6 +80,7 @@ pub fn check_json(args: &RunArgs) -> Result<(), RecordedError> {
     };
     let output = Output::of(JSON, path);
     output.check()?;
+    output.check_text()?;
     let _alone = output.alone()?;
     check_apart(args, |option| option == JSON)
 }

@@ -153,6 +153,7 @@ impl Compared {
         let before = format!("answers in {a} and {b} differ: ");
         named(&self.answered, &before, &mut text);
         let _ = match self.answers {
+            0 if self.same_calls == 0 => Ok(()),
             0 => writeln!(text, "the board's answers to these calls are the same"),
             1 => writeln!(text, "1 answer of the board differs"),
             many => writeln!(text, "{many} answers of the board differ"),

@@ -14,7 +14,7 @@ use gil_wire::description::Hash;
 use nix::fcntl::Flock;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
@@ -41,6 +41,9 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     {
         return Err(TraceError::Same { path: out.into() });
     }
+    if !may_be_replaced(out) {
+        return Err(TraceError::NotReplaced { path: out.into() });
+    }
     let mut file = Replaced::new(out)?;
     let merged = merge(traces, &mut file);
     if file.is_in_use {
@@ -49,6 +52,18 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     let merged = merged?;
     file.finish().map_err(TraceError::Output)?;
     Ok(merged)
+}
+
+/// Whether there is nothing of another kind that the user may need: what cannot be read is not
+/// known for that.
+fn may_be_replaced(out: &Path) -> bool {
+    let is_file = std::fs::metadata(out).is_ok_and(|it| it.is_file());
+    let magic = gil_files::recording::FILE.magic;
+    let mut begin = Vec::new();
+    if is_file && let Ok(file) = File::open(out) {
+        let _ = file.take(magic.len() as u64).read_to_end(&mut begin);
+    }
+    magic.starts_with(&begin)
 }
 
 /// A file that is made with the first byte, and is nobody else's meanwhile.

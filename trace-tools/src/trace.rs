@@ -18,6 +18,12 @@ pub const SESSIONS_MAX: usize = 65_536;
 /// Why a recording is not read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    /// A file of another kind, which the user may need.
+    #[error("--out {} is there and is no recording, and would be lost: name another file, or remove it", path.display())]
+    NotReplaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system.
     #[error("cannot read the recording {}: {source}; name a file that gil run --record wrote", path.display())]
     Io {
