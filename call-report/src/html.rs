@@ -3,10 +3,10 @@
 //! time at work in each of up to [`SLOTS`] slots, and its longest slices one by one.
 
 use crate::log::{Sink, SliceName};
-use crate::share::{WHOLE, shares};
 use crate::summary::{By, Group, Summary, process_name};
 use crate::times::Times;
 use gil_files::calls::{Reader, Row};
+use gil_report::share::{WHOLE, shares};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

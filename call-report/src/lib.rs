@@ -21,7 +21,6 @@ pub mod flame;
 pub mod html;
 pub mod log;
 pub mod perfetto;
-pub mod share;
 pub mod summary;
 pub mod symbols;
 pub mod table;

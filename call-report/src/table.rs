@@ -1,10 +1,10 @@
 //! Summaries for people.
 
-use crate::share::{percent, shares};
 use crate::summary::{By, Group, Summary, Sums};
 use crate::times::Times;
 use comfy_table::{CellAlignment, Table, presets};
 use gil_files::calls::Reader;
+use gil_report::share::{percent, shares};
 use gil_report::{bytes, time};
 use std::io::Read;
 

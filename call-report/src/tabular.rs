@@ -1,10 +1,10 @@
 //! Summaries and rows as CSV, in nanoseconds and bytes.
 
 use crate::log::Sink;
-use crate::share::shares;
 use crate::summary::{By, Group, Summary};
 use crate::times::Times;
 use gil_files::calls::{Kind, Reader, Row};
+use gil_report::share::shares;
 use gil_wire::envelope::Class;
 use std::io::{self, Read, Write};
 

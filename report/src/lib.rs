@@ -14,6 +14,8 @@ mod live;
 mod plot;
 mod run;
 #[cfg(feature = "table")]
+pub mod share;
+#[cfg(feature = "table")]
 mod table;
 
 pub use document::{Document, ReportError, SeenRun};

@@ -1,5 +1,6 @@
 //! The report as a table.
 
+use crate::share::{self, shares};
 use crate::{Document, Entry, Frames, Jobs, Process, Rate, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -119,10 +120,12 @@ fn calls(entries: &[Entry]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["call", "count", "GPU time", "share", "board's CPU"]);
-    for entry in &entries {
+    let parts: Vec<u64> = entries.iter().map(|entry| entry.gpu_ns).collect();
+    let shares = shares(&parts).unwrap_or_default();
+    for (at, entry) in entries.iter().enumerate() {
         let (gpu, share) = match entry.gpu_ns {
             0 => ("-".into(), "-".into()),
-            some => (time(some), percent(some, all)),
+            some => (time(some), share::percent(shares[at])),
         };
         let cpu = match entry.board_cpu_ns {
             0 => "-".into(),
@@ -163,8 +166,8 @@ fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
     for (name, sum) in [
         ("  calls a frame", frames.calls),
         ("  requests a frame", frames.forwards),
-        ("  bytes sent, with arguments", frames.bytes_to_board),
-        ("  bytes brought, with results", frames.bytes_from_board),
+        ("  bytes sent a frame, with arguments", frames.bytes_to_board),
+        ("  bytes brought a frame, with results", frames.bytes_from_board),
     ] {
         row(name, format!("{:.1}", frames.each(sum)));
     }
