@@ -80,9 +80,9 @@ pub fn check_json(args: &RunArgs) -> Result<(), RecordedError> {
     };
     let output = Output::of(JSON, path);
     output.check()?;
-    output.check_text()?;
     let _alone = output.alone()?;
-    check_apart(args, |option| option == JSON)
+    check_apart(args, |option| option == JSON)?;
+    Ok(output.check_text()?)
 }
 
 /// Looks whether the simulator can write its files.

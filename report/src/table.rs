@@ -166,8 +166,14 @@ fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
     for (name, sum) in [
         ("  calls a frame", frames.calls),
         ("  requests a frame", frames.forwards),
-        ("  bytes sent a frame, with arguments", frames.bytes_to_board),
-        ("  bytes brought a frame, with results", frames.bytes_from_board),
+        (
+            "  bytes sent a frame, with arguments",
+            frames.bytes_to_board,
+        ),
+        (
+            "  bytes brought a frame, with results",
+            frames.bytes_from_board,
+        ),
     ] {
         row(name, format!("{:.1}", frames.each(sum)));
     }
