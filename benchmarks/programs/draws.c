@@ -2,14 +2,15 @@
 /* What a draw costs beside itself: what `gil calibrate calls --api gles` runs natively and in
  * the guest. Prints the renderer's name, then for each repetition, in nanoseconds:
  *
- *     draw ONE MANY START DEVICE COLD SUBMIT QUEUED
+ *     draw ONE MANY START DEVICE COLD SUBMIT QUEUED POSTS
  *
  * A draw is a triangle of few pixels. ONE: of a draw and glFinish. MANY: of NUMBER draws, of
  * which glFlush hands each to the device, and glFinish. START: from the call until the device begins,
  * where it has counters (GL_EXT_disjoint_timer_query), else 0. DEVICE: how long the device
  * works on each. COLD: of a draw that takes the device a while and glFinish, after a pause. SUBMIT: 0,
  * since boards say what the calls of OpenGL ES take.
- * QUEUED: what each adds that is handed over while the device is busy. */
+ * QUEUED: what each adds that is handed over while the device is busy. POSTS: what calls of a
+ * draw's state, for which nobody waits, add to a draw and glFinish. */
 #include "offscreen.h"
 
 /* Repetitions that do not count: drivers compile. */
@@ -18,6 +19,8 @@
 #define PAUSE 1000000
 /* Draws one at a time. */
 #define TURNS 16
+/* How often the calls of a draw's state come before it. */
+#define STATES 2
 #define NUMBER_MAX 4096
 /* Turns of the loop of a draw that takes the device a while, natively as in the guest. */
 #define SPINS 4096
@@ -28,7 +31,7 @@
 typedef void (*query_counter)(GLuint, GLenum);
 typedef void (*get_query)(GLuint, GLenum, GLuint64 *);
 
-static GLuint plain, spinning;
+static GLuint plain, spinning, corners_in;
 static GLint turns_at;
 static int turns = 64;
 static GLuint timer;
@@ -41,7 +44,6 @@ static void set_up(void)
 	const char *vertices = "#version 300 es\nlayout(location = 0) in vec2 at;\n"
 		"void main() { gl_Position = vec4(at, 0.0, 1.0); }\n";
 	const char *extensions;
-	GLuint buffer;
 
 	offscreen_open();
 	plain = offscreen_program(vertices, "#version 300 es\nprecision mediump float;\n"
@@ -50,8 +52,8 @@ static void set_up(void)
 		"uniform int n; out vec4 c; void main() { float s = gl_FragCoord.x;\n"
 		"for (int k = 0; k < n; k++) s = sin(s) + 1.0; c = vec4(s); }\n", NULL);
 	turns_at = glGetUniformLocation(spinning, "n");
-	glGenBuffers(1, &buffer);
-	glBindBuffer(GL_ARRAY_BUFFER, buffer);
+	glGenBuffers(1, &corners_in);
+	glBindBuffer(GL_ARRAY_BUFFER, corners_in);
 	glBufferData(GL_ARRAY_BUFFER, sizeof(corners), corners, GL_STATIC_DRAW);
 	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
 	glEnableVertexAttribArray(0);
@@ -109,6 +111,40 @@ static void spin(int times)
 	glUseProgram(spinning);
 	glUniform1i(turns_at, times);
 	glDrawArrays(GL_TRIANGLES, 0, 3);
+}
+
+/* The state that a program sets for a draw, before each of them. */
+static void state(void)
+{
+	for (int n = 0; n < STATES; n++) {
+		glUseProgram(spinning);
+		glUniform1i(turns_at, n);
+		glBindBuffer(GL_ARRAY_BUFFER, corners_in);
+		glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
+		glEnableVertexAttribArray(0);
+		glViewport(0, 0, 4, 4);
+		glScissor(0, 0, 4, 4);
+	}
+}
+
+/* What they add. */
+static long long posts(void)
+{
+	long long began = now(), plainly, stated;
+
+	for (int n = 0; n < TURNS; n++) {
+		draw();
+		glFinish();
+	}
+	plainly = now() - began;
+	began = now();
+	for (int n = 0; n < TURNS; n++) {
+		state();
+		draw();
+		glFinish();
+	}
+	stated = now() - began;
+	return stated > plainly ? (stated - plainly) / TURNS : 0;
 }
 
 /* A draw that takes the device a while. */
@@ -192,7 +228,7 @@ int main(int argc, char **argv)
 	set_up();
 	spin_for(number);
 	for (int n = -WARM; n < repetitions; n++) {
-		long long cold, one, many, start, each, added;
+		long long cold, one, many, start, each, added, posted;
 
 		nanosleep(&pause, NULL);
 		cold = spun();
@@ -202,10 +238,11 @@ int main(int argc, char **argv)
 		start = latency();
 		each = worked(number);
 		added = queued(number);
+		posted = posts();
 		WITHOUT_ERROR("drawing");
 		if (n >= 0)
-			printf("draw %lld %lld %lld %lld %lld 0 %lld\n", one, many, start, each,
-			       cold, added);
+			printf("draw %lld %lld %lld %lld %lld 0 %lld %lld\n", one, many, start, each,
+			       cold, added, posted);
 	}
 	return 0;
 }

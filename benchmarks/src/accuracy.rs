@@ -25,6 +25,9 @@ pub struct Row {
     pub after: Duration,
     /// Its error by the fit over all other fitted programs, if it is fitted.
     pub crossed: Option<f64>,
+    /// By which part its native time behind the guest's runs is off the one before them, if both
+    /// were measured: what no profile can foresee.
+    pub repeated: Option<f64>,
     /// The repetitions differ so much that something else was at work: on the board itself,
     /// or in the guest.
     pub is_disturbed: bool,
@@ -66,7 +69,8 @@ impl Row {
     }
 }
 
-fn part(time: Duration, of: Duration) -> f64 {
+/// By which part of the second the first is off; no number for a second of none.
+pub fn part(time: Duration, of: Duration) -> f64 {
     match of.is_zero() {
         true => f64::NAN,
         false => time.as_secs_f64() / of.as_secs_f64() - 1.0,
@@ -90,6 +94,14 @@ impl Accuracy {
             Errors::of(own().map(Row::error_before)),
             Errors::of(own().map(Row::error_after)),
         ]
+    }
+
+    /// How far the left-out programs' native times behind the guest's runs are off those before
+    /// them; none where they were not measured twice.
+    pub fn repeated(&self) -> Option<Errors> {
+        let own = self.rows.iter().filter(|row| !row.is_fitted);
+        let errors = Errors::of(own.filter_map(|row| row.repeated));
+        (errors.programs > 0).then_some(errors)
     }
 
     /// As a table for people, with what the fit is.
@@ -137,6 +149,13 @@ impl Accuracy {
                 after.mean * 100.0,
                 before.most * 100.0,
                 after.most * 100.0,
+            );
+        }
+        if let Some(repeated) = self.repeated() {
+            text += &format!(
+                "natively, those left out took up to {:.1} % less or more behind the guest's runs than before them, {:.1} % in the mean: no profile foresees that\n",
+                repeated.most * 100.0,
+                repeated.mean * 100.0,
             );
         }
         let [before, after] = self.errors(false);
@@ -212,6 +231,7 @@ mod tests {
             before: Duration::from_micros(400),
             after: Duration::from_micros(after),
             crossed: is_fitted.then_some(0.02),
+            repeated: Some(if name == "b" { -0.09 } else { 0.01 }),
             is_disturbed: after == 1100,
         }
     }
@@ -240,6 +260,10 @@ mod tests {
         let text = accuracy.table();
         assert!(
             text.contains("2 programs left out: mean error 60.0 % before and 6.0 % after, worst 60.0 % and 10.0 %"),
+            "{text}"
+        );
+        assert!(
+            text.contains("up to 9.0 % less or more behind the guest's runs than before them, 5.0 % in the mean"),
             "{text}"
         );
         assert!(

@@ -7,6 +7,9 @@ pub struct Calibrated {
     pub name: &'static str,
     /// The source of the program that launches kernels, or draws.
     pub launches: &'static str,
+    /// How many launches it makes in a row, at least 2: as many as drivers take for each what they
+    /// take in a long run.
+    pub many: u32,
     /// The source of the program that has small programs in it.
     pub programs: &'static str,
     /// What both are linked with.

@@ -16,6 +16,7 @@
 //! launch     = min(launch - submit, rest)
 //! completion = rest - launch
 //! wake       = (cold - one) - (guest cold - guest one)
+//! post       = (guest posts - posts) / number of posts
 //! ```
 //!
 //! Where a driver spends time on profiling, kernels that nobody profiles are faster than the
@@ -38,20 +39,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Launches in a row.
-const MANY: u32 = 64;
 /// Processes that share the repetitions.
 const NATIVE_PROCESSES: u32 = 15;
 /// The same in the guest, where each is a run.
 const GUEST_PROCESSES: u32 = 2;
 /// Columns of a line of the program about launches.
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
 /// How often the figures are corrected by what the guest takes with them.
 const ROUNDS: usize = 3;
 /// Most sizes of copies.
 const SIZES_MAX: usize = 64;
 /// What more bytes take at least, of what fewer take: less is no noise.
 const FALLS: f64 = 0.8;
+/// How many calls are in the time of those that nobody waits for.
+const POSTS: i64 = 14;
 /// Noise of a time is at most this part of it.
 const NOISE_PART: u64 = 4;
 /// Bytes of a copy that adds more than nothing.
@@ -93,6 +94,8 @@ pub struct Launches {
     pub submit: Duration,
     /// What each of many kernels adds that were submitted while the device was busy.
     pub queued: Duration,
+    /// What calls add for which nobody waits, where boards tell what they take.
+    pub posts: Duration,
     /// Of copies to the device, by their bytes.
     pub to: BTreeMap<u64, Duration>,
     /// From the device.
@@ -152,7 +155,7 @@ pub fn launches(
             copies,
             left_out,
             calls,
-            number: MANY,
+            number: api.many,
             native,
             guest: None,
         });
@@ -162,7 +165,7 @@ pub fn launches(
     say("measuring on this machine's device");
     let text = c_program::pooled(NATIVE_PROCESSES, || {
         let mut command = Command::new(&built.native);
-        c_program::said(command.args(numbers(args, NATIVE_PROCESSES)))
+        c_program::said(command.args(numbers(args, NATIVE_PROCESSES, api.many)))
     })?;
     let (device, repetitions, native) = found(&text, &built.native, api)?;
     let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
@@ -183,7 +186,7 @@ pub fn launches(
         let how = format!("corrected, {round} of {ROUNDS}");
         let corrected = guest(&how, Some(&calls), Some(copies.clone()))?;
         let error = native.error(&corrected);
-        let next = native.next(&corrected, &calls, &copies);
+        let next = native.next(&corrected, &calls, &copies, api.many);
         if error < best.0 {
             best = (error, calls, copies, corrected);
         }
@@ -197,14 +200,14 @@ pub fn launches(
         calls,
         copies,
         left_out,
-        number: MANY,
+        number: api.many,
         native,
         guest: Some([plain, corrected]),
     })
 }
 
-fn numbers(args: &LaunchesArgs, processes: u32) -> [String; 2] {
-    [c_program::shared(args.times, processes), MANY].map(|number| number.to_string())
+fn numbers(args: &LaunchesArgs, processes: u32, many: u32) -> [String; 2] {
+    [c_program::shared(args.times, processes), many].map(|number| number.to_string())
 }
 
 /// What the program says in the guest, with a profile that has this alone.
@@ -226,7 +229,9 @@ fn in_guest(
     let text = c_program::pooled(GUEST_PROCESSES, || {
         let mut command = c_program::in_guest_with_kernels(&folder.join("report.json"))?;
         command.arg("--board-profile").arg(&path);
-        command.arg(program).args(numbers(args, GUEST_PROCESSES));
+        command
+            .arg(program)
+            .args(numbers(args, GUEST_PROCESSES, api.many));
         c_program::said(&mut command)
     })?;
     Ok(found(&text, program, api)?.2)
@@ -278,7 +283,7 @@ fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Laun
     if repetitions == 0 {
         return Err(wrong(format!("{file} wrote no times there")));
     }
-    let [one, many, launch, device_time, cold, submit, queued] =
+    let [one, many, launch, device_time, cold, submit, queued, posts] =
         columns.map(|times| Times::new(times).median());
     let [to, from] = copies.map(|of| {
         let medians = of.into_iter();
@@ -294,6 +299,7 @@ fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Laun
         cold,
         submit,
         queued,
+        posts,
         to,
         from,
     };
@@ -326,10 +332,23 @@ impl Launches {
             idle_ns: IDLE_NS,
             offset_ns,
             completion_ns: above(rest - launch),
+            post_ns: self.post_ns(guest, 0),
             repetitions,
             device,
             ..Calls::default()
         }
+    }
+
+    /// By what each call that nobody waits for takes less than on the board, if the guest was
+    /// told `post_ns` of it.
+    fn post_ns(&self, guest: &Self, post_ns: u64) -> u64 {
+        let is_told = !self.posts.is_zero() && !guest.posts.is_zero();
+        let more = if is_told {
+            ns(guest.posts) - ns(self.posts)
+        } else {
+            0
+        };
+        above(signed(post_ns) + more / POSTS)
     }
 
     /// What a pause adds.
@@ -337,9 +356,9 @@ impl Launches {
         ns(self.cold) - ns(self.one)
     }
 
-    /// What each of many launches adds to one.
-    fn each(&self) -> i64 {
-        (ns(self.many) - ns(self.one)) / i64::from(MANY - 1)
+    /// What each of so many launches adds to one.
+    fn each(&self, many: u32) -> i64 {
+        (ns(self.many) - ns(self.one)) / i64::from(many - 1)
     }
 
     /// The mean of what differs from this, as parts and without signs.
@@ -359,21 +378,23 @@ impl Launches {
             part(self.many, guest.many),
         ]
         .into_iter()
+        .chain((!self.posts.is_zero()).then(|| part(self.posts, guest.posts)))
         .chain(copies)
         .collect();
         all.iter().sum::<f64>() / all.len() as f64
     }
 
     /// These figures, corrected by what the guest takes with them.
-    fn next(&self, guest: &Self, calls: &Calls, copies: &Copies) -> (Calls, Copies) {
+    fn next(&self, guest: &Self, calls: &Calls, copies: &Copies, many: u32) -> (Calls, Copies) {
         let mut calls = calls.clone();
         let one = ns(self.one) - ns(guest.one);
         let completion = signed(calls.completion_ns) + one;
         calls.completion_ns = above(completion);
         // What a completion cannot take off, a launch may.
         calls.launch_ns = above(signed(calls.launch_ns) + completion.min(0));
+        calls.post_ns = self.post_ns(guest, calls.post_ns);
         calls.wake_ns = above(signed(calls.wake_ns) + self.pause() - guest.pause());
-        let each = self.each() - guest.each();
+        let each = self.each(many) - guest.each(many);
         // Whatever bounds how fast they follow one another.
         if self.submit >= self.queued {
             calls.submit_ns = above(signed(calls.submit_ns) + each);
@@ -499,6 +520,7 @@ mod tests {
     const API: Calibrated = Calibrated {
         name: "api",
         launches: "programs/launches.c",
+        many: 64,
         programs: "programs/kernels.c",
         libraries: &[],
         fitted: &[],
@@ -520,7 +542,7 @@ mod tests {
         let (device, repetitions, native) = read(text).unwrap();
         assert_eq!(native.one, Duration::from_micros(50));
         // 189 µs for 63 launches are 3 each, of which the guest knows 1.
-        let guest = launches("launch 6000 70000 0 1000 16000 0 0\n");
+        let guest = launches("launch 6000 70000 0 1000 16000 0 0 0\n");
         let calls = native.calls(&guest, repetitions, device);
         let costs = (calls.launch_ns, calls.gap_ns, calls.completion_ns);
         assert_eq!(costs, (25_000, 2_000, 17_000));
@@ -530,10 +552,24 @@ mod tests {
     }
 
     #[test]
+    fn posts_take_as_long_as_natively() {
+        let native = launches("launch 50000 239000 27000 2000 90000 2000 3000 4000\n");
+        let guest = launches("launch 6000 70000 0 1000 16000 0 0 11000\n");
+        let calls = native.calls(&guest, 1, String::new());
+        assert_eq!(calls.post_ns, 500);
+        let corrected = launches("launch 6000 70000 0 1000 16000 0 0 5400\n");
+        let (calls, _) = native.next(&corrected, &calls, &Copies::default(), 64);
+        assert_eq!(calls.post_ns, 600);
+        // Nobody told.
+        let guest = launches("launch 6000 70000 0 1000 16000 0 0 0\n");
+        assert_eq!(native.calls(&guest, 1, String::new()).post_ns, 0);
+    }
+
+    #[test]
     fn no_cost_is_below_nothing() {
-        let native = launches("launch 5000 257000 90000 4000 4000 1000 4000\n");
+        let native = launches("launch 5000 257000 90000 4000 4000 1000 4000 0\n");
         let calls = native.calls(
-            &launches("launch 9000 9000 9000 9000 9000 9000 9000\n"),
+            &launches("launch 9000 9000 9000 9000 9000 9000 9000 0\n"),
             1,
             String::new(),
         );
@@ -544,7 +580,7 @@ mod tests {
 
     #[test]
     fn what_profiling_costs_is_taken_off() {
-        let native = launches("launch 45000 423000 11000 16000 45000 3000 6000\n");
+        let native = launches("launch 45000 423000 11000 16000 45000 3000 6000 0\n");
         let calls = native.calls(&native.alone(), 1, String::new());
         let costs = (calls.launch_ns, calls.gap_ns, calls.completion_ns);
         assert_eq!((costs, calls.offset_ns), ((8_000, 0, 38_000), -10_000));
@@ -553,12 +589,12 @@ mod tests {
     #[test]
     fn copies_take_what_they_add() {
         let native = launches(
-            "launch 500 1 1 1 1 1 1\nto 10 900\nto 2000 4500\nfrom 4 1100\nfrom 9000 2500\n",
+            "launch 500 1 1 1 1 1 1 0\nto 10 900\nto 2000 4500\nfrom 4 1100\nfrom 9000 2500\n",
         );
         let copies = native.copies();
         assert_eq!(copies.to.unwrap().measured, [(10, 1), (2000, 3400)]);
         assert_eq!(copies.from.unwrap().measured, [(4, 600), (9000, 2000)]);
-        let none = launches("launch 500 1 1 1 1 1 1\n").copies();
+        let none = launches("launch 500 1 1 1 1 1 1 0\n").copies();
         assert_eq!((none.to, none.from), (None, None));
     }
 

@@ -193,13 +193,14 @@ pub fn programs(
     // Times of other programs, or of other work, are said before more time is spent.
     let before = matched(&native, &guest.run("as they are", None)?)?;
     let between = guest.run("with what calls cost", Some(&calls))?;
+    let mut repeated = vec![None; native.len()];
     if args.native.is_none() {
         let (_, later) = natively()?;
         let later = matched(&native, &later)?;
-        native
-            .iter_mut()
-            .zip(later)
-            .for_each(|(own, later)| own.add(later));
+        for ((own, later), repeated) in native.iter_mut().zip(later).zip(&mut repeated) {
+            *repeated = Some(accuracy::part(later.wall.median(), own.wall.median()));
+            own.add(later);
+        }
     }
     let between = matched(&native, &between)?;
     let mut rows: Vec<Row> = native
@@ -207,6 +208,9 @@ pub fn programs(
         .zip(&before)
         .map(|(native, before)| row(api, native, before))
         .collect();
+    for (row, repeated) in rows.iter_mut().zip(repeated) {
+        row.repeated = repeated;
+    }
     let points = native.iter().zip(&between);
     let points: Vec<Point> = points.map(|(native, guest)| point(native, guest)).collect();
     let fit = accuracy::fitted(&mut rows, &points)?;
@@ -253,6 +257,7 @@ fn row(api: &Calibrated, native: &Program, before: &Program) -> Row {
         before: before.wall.median(),
         after: Duration::ZERO,
         crossed: None,
+        repeated: None,
         is_disturbed: native.is_disturbed() || before.is_disturbed(),
     }
 }

@@ -23,6 +23,7 @@
 //! wake_ns = 20000        # to a start after a pause, besides,
 //! idle_ns = 500000       # of so long
 //! completion_ns = 6000   # from its end until a thread that waits for it goes on
+//! post_ns = 180          # each call that nobody waits for takes so much less than on the board's CPU
 //! scale = 1.0            # its duration is so many times the measured one,
 //! offset_ns = 0          # and so much longer
 //! repetitions = 20
@@ -152,6 +153,9 @@ pub struct Calls {
     pub idle_ns: u64,
     /// Nanoseconds from an operation's end until a thread that waits for it goes on.
     pub completion_ns: u64,
+    /// Nanoseconds by which each call that nobody waits for takes less than on the board's CPU,
+    /// where something else was at work between one and the next.
+    pub post_ns: u64,
     /// An operation lasts so many times what the board's timers say: above 0.
     pub scale: f64,
     /// Nanoseconds that are added to it.
@@ -192,6 +196,7 @@ impl Default for Calls {
             wake_ns: 0,
             idle_ns: 0,
             completion_ns: 0,
+            post_ns: 0,
             scale: 1.0,
             offset_ns: 0,
             repetitions: 0,
@@ -398,6 +403,7 @@ impl Profile {
                 wake_ns,
                 idle_ns,
                 completion_ns,
+                post_ns,
                 scale,
                 offset_ns,
                 ..
@@ -413,6 +419,9 @@ impl Profile {
             );
             if submit_ns > 0 {
                 let _ = write!(text, "+{name}.submit:{submit_ns}");
+            }
+            if *post_ns > 0 {
+                let _ = write!(text, "+{name}.post:{post_ns}");
             }
             if wake_ns > 0 {
                 let _ = write!(text, "+{name}.wake:{idle_ns}/{wake_ns}");
@@ -462,6 +471,7 @@ mod tests {
             wake_ns: 20_000,
             idle_ns: 500_000,
             completion_ns: 6_000,
+            post_ns: 180,
             scale: 1.02,
             offset_ns: -40,
             repetitions: 20,
@@ -496,7 +506,7 @@ mod tests {
     #[test]
     fn the_setting_has_all_costs() {
         let costs = "cpu:2.5+opencl.launch:31000+opencl.gap:4000+opencl.completion:6000\
-                     +opencl.scale:1.02+opencl.offset:-40+opencl.submit:5000+opencl.wake:500000/20000";
+                     +opencl.scale:1.02+opencl.offset:-40+opencl.submit:5000+opencl.post:180+opencl.wake:500000/20000";
         assert_eq!(measured().costs().as_deref(), Some(costs));
         assert_eq!(Profile::empty().costs(), None);
     }

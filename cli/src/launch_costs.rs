@@ -26,12 +26,20 @@ fn profiled(offset_ns: i64) -> String {
     }
 }
 
+/// What calls take that nobody waits for, where that was measured.
+fn posted(post_ns: u64) -> String {
+    match post_ns {
+        0 => String::new(),
+        _ => format!(", a call without an answer {post_ns} ns less than on the board"),
+    }
+}
+
 /// What was found, a line for each measurement.
 pub fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, the device's time {}; medians of {}\n",
+        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, the device's time {}{}; medians of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.submit_ns),
         ns(calls.launch_ns),
@@ -39,6 +47,7 @@ pub fn costs(launched: &Launched) -> String {
         ns(calls.wake_ns),
         ns(calls.completion_ns),
         profiled(calls.offset_ns),
+        posted(calls.post_ns),
         calls.repetitions,
     );
     let lines = lines(launched);
@@ -96,6 +105,11 @@ fn lines(launched: &Launched) -> Vec<Line> {
         line(launched.paused.into(), &|it| it.cold),
         line(many, &|it| it.many),
     ];
+    if !native.posts.is_zero() {
+        lines.push(line("14 calls of state before one, of it".into(), &|it| {
+            it.posts
+        }));
+    }
     lines.extend(native.to.keys().map(|bytes| {
         let what = format!("{bytes} bytes there, a launch, 4 back");
         line(what, &|it| it.to.get(bytes).copied().unwrap_or_default())

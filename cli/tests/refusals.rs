@@ -624,8 +624,8 @@ fn what_no_board_takes_is_not_calibrated() {
         bench.gil(&args)
     };
     for (api, native, word) in [
-        ("opencl", "GPU\ndraw 1 2 3 4 5 6 7\n", "`launch` with 7"),
-        ("gles", "GPU\nlaunch 1 2 3 4 5 6 7\n", "`draw` with 7"),
+        ("opencl", "GPU\ndraw 1 2 3 4 5 6 7\n", "`launch` with 8"),
+        ("gles", "GPU\nlaunch 1 2 3 4 5 6 7\n", "`draw` with 8"),
         (
             "gles",
             "GPU\ndraw 1 2 3 20000000000 5 6 7\n",

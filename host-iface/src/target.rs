@@ -30,7 +30,7 @@ impl Target {
 
 /// Of the target's CPU, and of each API's operations. Written as `+` between
 /// `cpu:RATIO` and, for an API by its name, `API.launch:NS`, `API.gap:NS`,
-/// `API.completion:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.wake:IDLE_NS/NS`, `API.clock:FROM_NS/FACTOR` for
+/// `API.completion:NS`, `API.post:NS`, `API.scale:FACTOR` and `API.offset:NS`, `API.wake:IDLE_NS/NS`, `API.clock:FROM_NS/FACTOR` for
 /// each change of frequencies, and `API.to:LATENCY_NS/BYTES_PER_S` and `API.from:…` for copies to
 /// the device and from it, or `API.to-at:BYTES/NS` and `API.from-at:…` for each size that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,7 @@ impl AllCosts {
             "gap" => *gap_ns = value.parse().ok()?,
             "submit" => costs.submit_ns = value.parse().ok()?,
             "completion" => costs.completion_ns = value.parse().ok()?,
+            "post" => costs.post_ns = value.parse().ok()?,
             "scale" => costs.line = Line::new(value.parse().ok()?, costs.line.offset_ns())?,
             "offset" => costs.line = Line::new(costs.line.scale(), value.parse().ok()?)?,
             "wake" => {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn each_api_has_its_costs() {
-        let text = "cpu:2.5+opencl.launch:30000+opencl.scale:1.5+opencl.offset:-7+gles.gap:9+gles.completion:4";
+        let text = "cpu:2.5+opencl.launch:30000+opencl.scale:1.5+opencl.offset:-7+gles.gap:9+gles.completion:4+gles.post:5";
         let all: AllCosts = text.parse().unwrap();
         let number = |name| Op::new(api::named(name).unwrap().number, 1);
         let opencl = all.of(number("opencl"));
@@ -177,6 +178,7 @@ mod tests {
         assert_eq!((opencl.line.at(100), all.cpu.at(10)), (143, 25));
         let gles = all.of(number("gles"));
         assert_eq!((gles.delays.gap_ns, gles.completion_ns), (9, 4));
+        assert_eq!((gles.post_ns, opencl.post_ns), (5, 0));
         assert_eq!(all.of(number("egl")), &Costs::NONE);
         let text =
             "gles.wake:70/8+gles.clock:0/2+gles.clock:100/0.5+gles.to:40/1e9+gles.from:50/2e9";

@@ -15,6 +15,9 @@ pub struct Costs {
     pub wake: Wake,
     /// Nanoseconds from the end of an operation until a thread that waits for it goes on.
     pub completion_ns: u64,
+    /// Nanoseconds by which each call that nobody waits for takes less of the CPU than on the
+    /// board.
+    pub post_ns: u64,
     /// What an operation lasts on the target, at the board's frequencies.
     pub line: Line,
     /// At the target's frequencies.
@@ -76,6 +79,7 @@ impl Costs {
             idle_ns: 0,
         },
         completion_ns: 0,
+        post_ns: 0,
         line: Line::SAME,
         clocks: Clocks::SAME,
         copies: Copies {

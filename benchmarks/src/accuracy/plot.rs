@@ -127,6 +127,7 @@ mod tests {
             before: Duration::from_micros(us / 2),
             after: Duration::from_micros(us),
             crossed: None,
+            repeated: None,
             is_disturbed: false,
         };
         let svg = accuracy_plot(&accuracy(vec![row(true, 100), row(false, 90_000)])).unwrap();

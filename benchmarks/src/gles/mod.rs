@@ -24,6 +24,7 @@ const LIBRARIES: [&str; 2] = ["-lEGL", "-lGLESv2"];
 pub(crate) const CALIBRATED: Calibrated = Calibrated {
     name: "gles",
     launches: "benchmarks/programs/draws.c",
+    many: 64,
     programs: "benchmarks/programs/scenes.c",
     libraries: &LIBRARIES,
     fitted: &[

@@ -16,6 +16,7 @@ use crate::program::{NullCall, Program, Worker};
 pub(crate) const CALIBRATED: Calibrated = Calibrated {
     name: "opencl",
     launches: "benchmarks/programs/launches.c",
+    many: 256,
     programs: "benchmarks/programs/kernels.c",
     libraries: &["-lOpenCL"],
     fitted: &[

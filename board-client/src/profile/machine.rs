@@ -381,6 +381,7 @@ impl Profile {
                 ("gap_ns", calls.gap_ns),
                 ("wake_ns", calls.wake_ns),
                 ("completion_ns", calls.completion_ns),
+                ("post_ns", calls.post_ns),
                 ("offset_ns", calls.offset_ns.unsigned_abs()),
             ];
             for (key, ns) in all {

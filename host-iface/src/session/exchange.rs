@@ -191,7 +191,7 @@ impl Session {
         link.lateness.spend(main);
         let took = BoardCpu {
             own_ns: own_ns(&done, &posted),
-            posted_ns: posted_ns(&posted),
+            posted_ns: self.schedule.posted_ns(&posted),
             spent: link.lateness.take_spent(&posted),
         };
         let busy = self.schedule.busy(main, &took);

@@ -14,7 +14,7 @@ use gil_timing::{Delays, Engine, Event, Operation, Order, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
-use gil_wire::message::Report;
+use gil_wire::message::{Posted, Report};
 use std::sync::Arc;
 
 /// Most queues of which it is known when the last operation was submitted, unless more of
@@ -87,7 +87,7 @@ impl Pending {
 pub(super) struct BoardCpu {
     /// For the call that is answered.
     pub(super) own_ns: u64,
-    /// For those before that nobody waited for.
+    /// For those before that nobody waited for, less what the profile says.
     pub(super) posted_ns: u64,
     /// What the guest's library took, in whose place the target has the driver.
     pub(super) spent: Spent,
@@ -288,6 +288,20 @@ impl Schedule {
         next.map(|next| next.start_ns)
             .or_else(ready_ns)
             .unwrap_or_default()
+    }
+
+    /// What calls that nobody waits for take of the board's CPU, each less what its API's profile
+    /// says: a board finds colder caches at each than a program.
+    pub(super) fn posted_ns(&self, posted: &[Posted]) -> u64 {
+        let each = posted.iter().map(|post| {
+            let less_ns = self
+                .costs
+                .of(post.op)
+                .post_ns
+                .saturating_mul(post.calls.into());
+            post.cpu_ns.saturating_sub(less_ns)
+        });
+        each.fold(0, u64::saturating_add)
     }
 
     /// What a call takes of the target's CPU. A copy by the target's bus takes no longer than
