@@ -624,16 +624,16 @@ fn what_no_board_takes_is_not_calibrated() {
         bench.gil(&args)
     };
     for (api, native, word) in [
-        ("opencl", "GPU\ndraw 1 2 3 4 5 6 7\n", "`launch` with 8"),
-        ("gles", "GPU\nlaunch 1 2 3 4 5 6 7\n", "`draw` with 8"),
+        ("opencl", "GPU\ndraw 1 2 3 4 5 6 7 0\n", "`launch` with 8"),
+        ("gles", "GPU\nlaunch 1 2 3 4 5 6 7 0\n", "`draw` with 8"),
         (
             "gles",
-            "GPU\ndraw 1 2 3 20000000000 5 6 7\n",
+            "GPU\ndraw 1 2 3 20000000000 5 6 7 0\n",
             "none over 10 s",
         ),
         (
             "gles",
-            "GPU\ndraw 1 18446744073709551615 3 4 5 6 7\n",
+            "GPU\ndraw 1 18446744073709551615 3 4 5 6 7 0\n",
             "none over 10 s",
         ),
     ] {
@@ -643,7 +643,7 @@ fn what_no_board_takes_is_not_calibrated() {
         std::fs::read_to_string(bench.path("board.toml")).unwrap(),
         good
     );
-    let fine = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700\n").status();
+    let fine = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700 0\n").status();
     assert!(fine.unwrap().success());
     let profile = std::fs::read_to_string(bench.path("board.toml")).unwrap();
     let has_both = profile.contains("ratio = 2") && profile.contains("[calls.gles]");
@@ -651,7 +651,7 @@ fn what_no_board_takes_is_not_calibrated() {
     // What is not read is not taken as fine.
     let long = format!("{good}{}\nnonsense = 1\n", "#".repeat(4 << 20));
     std::fs::write(bench.path("board.toml"), &long).unwrap();
-    let mut again = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700\n");
+    let mut again = calibrate("gles", "GPU\ndraw 9000 80000 3000 4000 5000 600 700 0\n");
     bench.refuses(&mut again, 1, &["board.toml", "more than 4194304 bytes"]);
     let left = std::fs::metadata(bench.path("board.toml")).unwrap().len();
     assert_eq!(left, long.len() as u64);
@@ -663,7 +663,7 @@ fn copies_that_were_disturbed_are_in_no_profile() {
     let bench = Bench::new();
     let calibrate = |from: u32| {
         let text = format!(
-            "GPU\nlaunch 50000 239000 27000 2000 90000 2000 3000\nfrom 4 80000\nfrom 65536 {from}\nto 4 90000\n"
+            "GPU\nlaunch 50000 239000 27000 2000 90000 2000 3000 0\nfrom 4 80000\nfrom 65536 {from}\nto 4 90000\n"
         );
         std::fs::write(bench.path("native.txt"), text).unwrap();
         let args = [
