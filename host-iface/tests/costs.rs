@@ -142,6 +142,9 @@ fn the_guests_library_stands_for_the_driver() {
     assert_eq!(sync("cpu:1", [0, 0]), 1_100);
     assert_eq!(sync("cpu:1", [300, 200]), 600);
     assert_eq!(sync("cpu:2", [300, 200]), 1_700);
+    // Each post takes so much less than on the board, and none less than nothing.
+    assert_eq!(sync("opencl.post:300", [0, 0]), 800);
+    assert_eq!(sync("opencl.post:5000", [0, 0]), 100);
     assert_eq!(sync("cpu:1", [1_500, 0]), 0, "that long the library took");
     let draws = |spent| after("cpu:1", spent, Class::Enqueue) - DURATION as i64;
     assert_eq!([draws([0, 0]), draws([300, 200])], [1_100, 600]);
