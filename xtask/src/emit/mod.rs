@@ -166,6 +166,7 @@ fn rust_name(name: &str) -> String {
         "void" => "c_void",
         "char" => "c_char",
         "unsigned char" => "u8",
+        "unsigned short" => "u16",
         "int" => "c_int",
         "unsigned int" => "c_uint",
         "float" => "f32",

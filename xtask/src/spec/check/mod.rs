@@ -81,9 +81,10 @@ fn helpers(raw: &RawApi) -> Result<BTreeMap<String, HelperSide>, SpecError> {
 }
 
 /// C's own types.
-const BUILTIN: [(&str, Scalar); 8] = [
+const BUILTIN: [(&str, Scalar); 9] = [
     ("char", Scalar::U8),
     ("unsigned char", Scalar::U8),
+    ("unsigned short", Scalar::U16),
     ("int", Scalar::I32),
     ("unsigned int", Scalar::U32),
     ("float", Scalar::F32),
