@@ -13,6 +13,7 @@
 //! | [`router`] | all back ends as one board, each loaded at its first call |
 //! | [`opencl`] | the back end of that API |
 //! | [`graphics`] | the back end of EGL and OpenGL ES |
+//! | [`cuda`] | the back end of CUDA's driver API |
 //! | [`drivers`] | the back end of GPUs' kernel drivers |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`], [`log`] | the command line; the log |
@@ -24,6 +25,7 @@ pub mod back_end;
 pub mod board;
 pub mod cli;
 pub mod confine;
+pub mod cuda;
 pub mod drivers;
 pub mod graphics;
 pub mod inventory;
@@ -41,4 +43,9 @@ pub mod session;
 
 /// The back ends of gil's own agent.
 pub const BACK_ENDS: &[&dyn back_end::BackEnd] =
-    &[&opencl::OpenCl, &graphics::Graphics, &drivers::Drivers];
+    &[
+    &opencl::OpenCl,
+    &graphics::Graphics,
+    &cuda::Cuda,
+    &drivers::Drivers,
+];

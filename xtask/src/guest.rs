@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 struct Machine {
     /// Rust's name.
     target: &'static str,
+    /// The bits of its pointers.
+    bits: u32,
     /// Links for it.
     compiler: &'static str,
     /// What an assembler file begins with.
@@ -23,6 +25,7 @@ struct Machine {
 /// The guest's kernel and most of its programs.
 const ARM64: Machine = Machine {
     target: "aarch64-unknown-linux-gnu",
+    bits: 64,
     compiler: "aarch64-linux-gnu-gcc",
     syntax: "",
     jump: "\tadrp x16, :got:\\target
@@ -34,6 +37,7 @@ const ARM64: Machine = Machine {
 /// Its 32-bit programs.
 const ARMHF: Machine = Machine {
     target: "armv7-unknown-linux-gnueabihf",
+    bits: 32,
     compiler: "arm-linux-gnueabihf-gcc",
     syntax: "\t.syntax unified\n\t.arm\n\t.eabi_attribute Tag_ABI_VFP_args, 1\n",
     jump: "\tldr ip, 1f

@@ -7,6 +7,8 @@
 //! jump here.
 
 // Named, or their exported functions would not be linked.
+#[cfg(target_pointer_width = "64")]
+use gil_cuda as _;
 use gil_egl as _;
 use gil_gbm as _;
 use gil_gles as _;

@@ -70,6 +70,12 @@ impl Vendors {
 }
 
 impl Library {
+    /// Whether programs with pointers of so many bits have it: there are no 32-bit ones of
+    /// CUDA.
+    pub fn is_for(&self, bits: u32) -> bool {
+        bits == 64 || !self.apis.contains(&"cuda")
+    }
+
     /// Whether it is one of those with which programs draw, or make what they draw to.
     pub fn draws(&self) -> bool {
         *self == GBM || self.apis.iter().any(|api| ["egl", "gles"].contains(api))
@@ -180,6 +186,17 @@ pub const ANDROID: Library = Library {
     loader: None,
 };
 
+/// That of CUDA's driver API, whose name programs and NVIDIA's runtime open themselves.
+pub const CUDA: Library = Library {
+    apis: &["cuda"],
+    of_version: None,
+    title: "CUDA",
+    file: "libcuda.so.1",
+    version: None,
+    also: &[],
+    loader: None,
+};
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
     apis: &["toy"],
@@ -192,7 +209,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID, CUDA];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

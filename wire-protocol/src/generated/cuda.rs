@@ -264,6 +264,8 @@ pub const CU_GET_PROC_ADDRESS_V2: Op = Op::new(API, 95);
 pub const CU_GET_EXPORT_TABLE: Op = Op::new(API, 96);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
+/// `gilRetire`.
+pub const GIL_RETIRE: Op = Op::new(API, 1002);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -752,6 +754,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         name: "gilMark",
         class: Some(crate::envelope::Class::Enqueue),
     },
+    crate::call::CallInfo {
+        entry: 1002,
+        name: "gilRetire",
+        class: Some(crate::envelope::Class::Post),
+    },
 ];
 
 /// Those that end a frame.
@@ -1041,35 +1048,6 @@ pub struct CuDevicePrimaryCtxRetainReply {
     pub flags: u32,
 }
 
-/// Arguments of `cuDevicePrimaryCtxSetFlags_v2`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CuDevicePrimaryCtxSetFlagsV2Args {
-    pub dev: i32,
-    pub flags: u32,
-}
-
-/// Reply of `cuDevicePrimaryCtxSetFlags_v2`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CuDevicePrimaryCtxSetFlagsV2Reply {
-    pub result: i32,
-}
-
-/// Arguments of `cuDevicePrimaryCtxGetState`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CuDevicePrimaryCtxGetStateArgs {
-    pub dev: i32,
-    pub flags: bool,
-    pub active: bool,
-}
-
-/// Reply of `cuDevicePrimaryCtxGetState`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CuDevicePrimaryCtxGetStateReply {
-    pub result: i32,
-    pub flags: u32,
-    pub active: i32,
-}
-
 /// Arguments of `cuModuleLoadData`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuModuleLoadDataArgs<'a> {
@@ -1181,6 +1159,7 @@ pub struct CuModuleGetGlobalV2Reply {
 /// Arguments of `cuFuncGetAttribute`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuFuncGetAttributeArgs {
+    pub current: Handle,
     pub pi: bool,
     pub attrib: i32,
     pub hfunc: Handle,
@@ -1196,6 +1175,7 @@ pub struct CuFuncGetAttributeReply {
 /// Arguments of `cuFuncSetAttribute`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuFuncSetAttributeArgs {
+    pub current: Handle,
     pub hfunc: Handle,
     pub attrib: i32,
     pub value: i32,
@@ -1210,6 +1190,7 @@ pub struct CuFuncSetAttributeReply {
 /// Arguments of `cuFuncSetCacheConfig`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuFuncSetCacheConfigArgs {
+    pub current: Handle,
     pub hfunc: Handle,
     pub config: i32,
 }
@@ -1247,6 +1228,7 @@ pub struct CuLaunchKernelReply {
 /// Arguments of `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorArgs {
+    pub current: Handle,
     pub numBlocks: bool,
     pub func: Handle,
     pub blockSize: i32,
@@ -1263,6 +1245,7 @@ pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorReply {
 /// Arguments of `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsArgs {
+    pub current: Handle,
     pub numBlocks: bool,
     pub func: Handle,
     pub blockSize: i32,
@@ -1630,6 +1613,10 @@ pub struct GilMarkReply {
     pub result: i32,
 }
 
+/// Arguments of `gilRetire`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilRetireArgs;
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]
@@ -1724,6 +1711,7 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             succeeded(result, 0)?;
             let args: CuFuncSetAttributeArgs = decode(args)?;
             let mut effect = Effect::default();
+            effect.uses(&args.current);
             effect.uses(&args.hfunc);
             effect.replaces = Some(vec![args.hfunc.0, args.attrib as u64]);
             effect
@@ -1732,6 +1720,7 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             succeeded(result, 0)?;
             let args: CuFuncSetCacheConfigArgs = decode(args)?;
             let mut effect = Effect::default();
+            effect.uses(&args.current);
             effect.uses(&args.hfunc);
             effect.replaces = Some(vec![args.hfunc.0]);
             effect

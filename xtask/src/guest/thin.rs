@@ -42,7 +42,11 @@ pub fn build(
         };
         thin.build(shared)
     };
-    libraries.iter().map(thin).collect()
+    let libraries = libraries.iter();
+    libraries
+        .filter(|library| library.is_for(machine.bits))
+        .map(thin)
+        .collect()
 }
 
 /// What an API's library exports, of one version or of all.

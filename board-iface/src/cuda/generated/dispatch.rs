@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 57] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -46,8 +46,6 @@ static DISPATCH: [(u16, DispatchFn<Session>); 57] = [
     (27, cu_ctx_set_cache_config),
     (28, cu_ctx_get_stream_priority_range),
     (29, cu_device_primary_ctx_retain),
-    (32, cu_device_primary_ctx_set_flags_v2),
-    (33, cu_device_primary_ctx_get_state),
     (34, cu_module_load_data),
     (35, cu_module_load_data_ex),
     (36, cu_module_load_fat_binary),
@@ -86,6 +84,7 @@ static DISPATCH: [(u16, DispatchFn<Session>); 57] = [
     (81, cu_stream_wait_event),
     (87, cu_event_record),
     (1001, gil_mark),
+    (1002, gil_retire),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -537,61 +536,6 @@ fn cu_device_primary_ctx_retain(
     back_end::encode(&Board::cu_device_primary_ctx_retain(session, call, args)?)
 }
 
-fn cu_device_primary_ctx_set_flags_v2(
-    session: &mut Session,
-    call: &mut Call,
-    args: &[u8],
-) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuDevicePrimaryCtxSetFlagsV2Args = back_end::decode(args)?;
-    let Some(function) = session.functions().cuDevicePrimaryCtxSetFlags_v2 else {
-        return back_end::encode(&wire::CuDevicePrimaryCtxSetFlagsV2Reply {
-            result: CUDA_ERROR_NOT_SUPPORTED as i32,
-        });
-    };
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe { function(args.dev, args.flags) });
-    back_end::encode(&wire::CuDevicePrimaryCtxSetFlagsV2Reply { result })
-}
-
-fn cu_device_primary_ctx_get_state(
-    session: &mut Session,
-    call: &mut Call,
-    args: &[u8],
-) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuDevicePrimaryCtxGetStateArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().cuDevicePrimaryCtxGetState else {
-        return back_end::encode(&wire::CuDevicePrimaryCtxGetStateReply {
-            result: CUDA_ERROR_NOT_SUPPORTED as i32,
-            ..Default::default()
-        });
-    };
-    let mut flags: c_uint = Default::default();
-    let mut active: c_int = Default::default();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            args.dev,
-            if args.flags {
-                &mut flags
-            } else {
-                ptr::null_mut()
-            },
-            if args.active {
-                &mut active
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    back_end::encode(&wire::CuDevicePrimaryCtxGetStateReply {
-        result,
-        flags,
-        active,
-    })
-}
-
 fn cu_module_load_data(
     session: &mut Session,
     call: &mut Call,
@@ -663,6 +607,7 @@ fn cu_func_get_attribute(
             ..Default::default()
         });
     };
+    session.make_current(args.current)?;
     let mut pi: c_int = Default::default();
     let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -688,6 +633,7 @@ fn cu_func_set_attribute(
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
+    session.make_current(args.current)?;
     let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -706,6 +652,7 @@ fn cu_func_set_cache_config(
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
+    session.make_current(args.current)?;
     let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -737,6 +684,7 @@ fn cu_occupancy_max_active_blocks_per_multiprocessor(
             ..Default::default()
         });
     };
+    session.make_current(args.current)?;
     let mut numBlocks: c_int = Default::default();
     let func: CUfunction = session.get(Kind::Function, args.func)?;
     let dynamicSMemSize = back_end::size(args.dynamicSMemSize, "dynamicSMemSize")?;
@@ -775,6 +723,7 @@ fn cu_occupancy_max_active_blocks_per_multiprocessor_with_flags(
             },
         );
     };
+    session.make_current(args.current)?;
     let mut numBlocks: c_int = Default::default();
     let func: CUfunction = session.get(Kind::Function, args.func)?;
     let dynamicSMemSize = back_end::size(args.dynamicSMemSize, "dynamicSMemSize")?;
@@ -1017,6 +966,12 @@ fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u
     back_end::encode(&Board::gil_mark(session, call, args)?)
 }
 
+fn gil_retire(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let _: wire::GilRetireArgs = back_end::decode(args)?;
+    Board::gil_retire(session, call, args)?;
+    Ok(Vec::new())
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -1083,11 +1038,6 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         29 => back_end::encode(&wire::CuDevicePrimaryCtxRetainReply {
-            result,
-            ..Default::default()
-        }),
-        32 => back_end::encode(&wire::CuDevicePrimaryCtxSetFlagsV2Reply { result }),
-        33 => back_end::encode(&wire::CuDevicePrimaryCtxGetStateReply {
             result,
             ..Default::default()
         }),

@@ -51,10 +51,6 @@ pub struct Functions {
     pub cuCtxGetStreamPriorityRange: Option<cuCtxGetStreamPriorityRange_fn>,
     /// `cuDevicePrimaryCtxRetain`.
     pub cuDevicePrimaryCtxRetain: Option<cuDevicePrimaryCtxRetain_fn>,
-    /// `cuDevicePrimaryCtxSetFlags_v2`.
-    pub cuDevicePrimaryCtxSetFlags_v2: Option<cuDevicePrimaryCtxSetFlags_v2_fn>,
-    /// `cuDevicePrimaryCtxGetState`.
-    pub cuDevicePrimaryCtxGetState: Option<cuDevicePrimaryCtxGetState_fn>,
     /// `cuModuleLoadData`.
     pub cuModuleLoadData: Option<cuModuleLoadData_fn>,
     /// `cuModuleLoadDataEx`.
@@ -158,8 +154,6 @@ impl Functions {
                 cuCtxSetCacheConfig: function(find(c"cuCtxSetCacheConfig")),
                 cuCtxGetStreamPriorityRange: function(find(c"cuCtxGetStreamPriorityRange")),
                 cuDevicePrimaryCtxRetain: function(find(c"cuDevicePrimaryCtxRetain")),
-                cuDevicePrimaryCtxSetFlags_v2: function(find(c"cuDevicePrimaryCtxSetFlags_v2")),
-                cuDevicePrimaryCtxGetState: function(find(c"cuDevicePrimaryCtxGetState")),
                 cuModuleLoadData: function(find(c"cuModuleLoadData")),
                 cuModuleLoadDataEx: function(find(c"cuModuleLoadDataEx")),
                 cuModuleLoadFatBinary: function(find(c"cuModuleLoadFatBinary")),

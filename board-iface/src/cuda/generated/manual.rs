@@ -349,4 +349,14 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilMarkArgs,
     ) -> Result<wire::GilMarkReply, Refusal>;
+
+    /// `gilRetire`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_retire(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilRetireArgs,
+    ) -> Result<(), Refusal>;
 }

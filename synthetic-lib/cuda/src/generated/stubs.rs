@@ -808,10 +808,12 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            let current = Guest::current()?;
             let hfunc = Object::find(Kind::Function, hfunc)?;
             <Guest as Helpers>::usable()?;
             let request = Request::new(wire::CU_FUNC_GET_ATTRIBUTE, Class::Query, entry);
             let args = wire::CuFuncGetAttributeArgs {
+                current: current.number(),
                 pi: !pi.is_null(),
                 attrib,
                 hfunc: hfunc.number(),
@@ -839,10 +841,12 @@ pub unsafe extern "C" fn cuFuncSetAttribute(
     gil_guest::note(gil_wire::Op::new(4, 43));
     let entry = gil_guest::entry();
     Guest::returned(|| {
+        let current = Guest::current()?;
         let hfunc = Object::find(Kind::Function, hfunc)?;
         <Guest as Helpers>::usable()?;
         let request = Request::new(wire::CU_FUNC_SET_ATTRIBUTE, Class::Sync, entry);
         let args = wire::CuFuncSetAttributeArgs {
+            current: current.number(),
             hfunc: hfunc.number(),
             attrib,
             value,
@@ -863,10 +867,12 @@ pub unsafe extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_
     gil_guest::note(gil_wire::Op::new(4, 44));
     let entry = gil_guest::entry();
     Guest::returned(|| {
+        let current = Guest::current()?;
         let hfunc = Object::find(Kind::Function, hfunc)?;
         <Guest as Helpers>::usable()?;
         let request = Request::new(wire::CU_FUNC_SET_CACHE_CONFIG, Class::Sync, entry);
         let args = wire::CuFuncSetCacheConfigArgs {
+            current: current.number(),
             hfunc: hfunc.number(),
             config,
         };
@@ -973,6 +979,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            let current = Guest::current()?;
             let func = Object::find(Kind::Function, func)?;
             <Guest as Helpers>::usable()?;
             let request = Request::new(
@@ -981,6 +988,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 entry,
             );
             let args = wire::CuOccupancyMaxActiveBlocksPerMultiprocessorArgs {
+                current: current.number(),
                 numBlocks: !numBlocks.is_null(),
                 func: func.number(),
                 blockSize,
@@ -1014,6 +1022,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            let current = Guest::current()?;
             let func = Object::find(Kind::Function, func)?;
             <Guest as Helpers>::usable()?;
             let request = Request::new(
@@ -1022,6 +1031,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                 entry,
             );
             let args = wire::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsArgs {
+                current: current.number(),
                 numBlocks: !numBlocks.is_null(),
                 func: func.number(),
                 blockSize,

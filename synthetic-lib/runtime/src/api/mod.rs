@@ -154,6 +154,11 @@ pub trait Api: Described {
         Vec::new()
     }
 
+    /// The code of a call that waited for an operation which ended with this one.
+    fn failed_wait(_code: i32) -> i32 {
+        Self::FAILED_WAIT
+    }
+
     /// An operation was refused that the library had posted since the board had
     /// accepted its like: what was accepted so far no longer counts.
     fn refused_late() {}

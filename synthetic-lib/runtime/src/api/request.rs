@@ -447,7 +447,7 @@ fn ended_well<A: Api>(observed: &[Observation], is_named: impl Fn(u64) -> bool) 
         .iter()
         .filter_map(|seen| Some((seen.event, seen.ending.failure()?)));
     match failed.next() {
-        Some((event, _)) if is_named(event) => Err(A::FAILED_WAIT),
+        Some((event, code)) if is_named(event) => Err(A::failed_wait(code)),
         Some((_, error)) => Err(refused_late::<A>(error)),
         None => Ok(()),
     }

@@ -1,0 +1,633 @@
+//! The calls that are written by hand.
+
+use super::generated::Functions;
+use super::generated::manual::Manual;
+use super::generated::types::*;
+use super::memory::Owner;
+use super::session::{At, Context, Data, Function, Session};
+use super::support::Board;
+use crate::back_end::{self, Call, Current, Objects, References, Refusal};
+use gil_cuda_common::image;
+use gil_cuda_common::ptx::Param;
+use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
+use gil_wire::generated::cuda::{self as wire, Kind};
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+
+/// Most parameters of a kernel, and most bytes of them.
+const PARAMS_MAX: usize = 4096;
+const PARAMS_LEN_MAX: usize = 1 << 16;
+/// Most options of a load.
+const OPTIONS_MAX: usize = 64;
+
+/// The result of a function, or that the driver lacks it.
+fn call_if<F>(call: &mut Call, function: Option<F>, run: impl FnOnce(F) -> CUresult) -> CUresult {
+    match function {
+        Some(function) => call.timed(|| run(function)),
+        None => CUDA_ERROR_NOT_SUPPORTED,
+    }
+}
+
+impl Session {
+    /// The driver made a context.
+    fn has_context(
+        &mut self,
+        new: Handle,
+        context: CUcontext,
+        primary: Option<CUdevice>,
+    ) -> Result<(), Refusal> {
+        let data = Data::Context(Context {
+            primary,
+            events: Default::default(),
+        });
+        self.bind_with(Kind::Context, new, context, data)
+    }
+
+    /// Loads a module from bytes that are a whole image.
+    fn load(
+        &mut self,
+        call: &mut Call,
+        (current, new): (Handle, Handle),
+        data: &InData<'_>,
+        options: &[u64],
+    ) -> Result<CUresult, Refusal> {
+        self.can_bind(new)?;
+        self.make_current(current)?;
+        let bytes = call.bytes(data)?.unwrap_or_default();
+        if !image::is_whole(bytes) {
+            return Ok(CUDA_ERROR_INVALID_IMAGE);
+        }
+        let len = bytes.len();
+        let place = call.input(data, len)?;
+        let (pairs, _) = options.as_chunks::<2>();
+        let pairs = &pairs[..pairs.len().min(OPTIONS_MAX)];
+        let mut names: Vec<CUjit_option> = pairs.iter().map(|[name, _]| *name as i32).collect();
+        let value = |[_, value]: &[u64; 2]| std::ptr::without_provenance_mut(*value as usize);
+        let mut values: Vec<*mut c_void> = pairs.iter().map(value).collect();
+        let mut module: CUmodule = null_mut();
+        let load = self.functions().cuModuleLoadDataEx;
+        let result = call_if(call, load, |load| {
+            let count = names.len() as u32;
+            // SAFETY: the image is whole, and the lists have as many entries.
+            unsafe {
+                load(
+                    &mut module,
+                    place,
+                    count,
+                    names.as_mut_ptr(),
+                    values.as_mut_ptr(),
+                )
+            }
+        });
+        if result == CUDA_SUCCESS {
+            self.bind_with(Kind::Module, new, module, Data::Of(current))?;
+        }
+        Ok(result)
+    }
+
+    /// A kernel's parameters, as the driver has them.
+    fn params_of(&self, function: CUfunction) -> Result<Vec<Param>, CUresult> {
+        let mut all = Vec::new();
+        while all.len() < PARAMS_MAX {
+            let (mut offset, mut size) = (0, 0);
+            let ask = self.driver().own.cuFuncGetParamInfo;
+            // SAFETY: the function is alive; there is space for two numbers.
+            match unsafe { ask(function, all.len(), &mut offset, &mut size) } {
+                CUDA_SUCCESS => all.push(Param { offset, size }),
+                // There are no more.
+                CUDA_ERROR_INVALID_VALUE => break,
+                error => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Puts a copy or another operation on memory on its stream, if that is the session's.
+    fn on_memory(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        ranges: &[(u64, u64)],
+        work: &dyn Fn(&Functions, CUstream) -> CUresult,
+    ) -> Result<CUresult, Refusal> {
+        if !ranges.iter().all(|(from, len)| self.ranges.has(*from, *len)) {
+            call.set_enqueued();
+            call.reject(CUDA_ERROR_INVALID_VALUE);
+            return Ok(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.put(call, at, Some(work))
+    }
+
+    fn up(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        to: u64,
+        (data, bytes): (&InData<'_>, u64),
+    ) -> Result<CUresult, Refusal> {
+        let len = back_end::size(bytes, "bytes")?;
+        let from = call.keep_input(data, len)?;
+        self.on_memory(call, at, &[(to, bytes)], &|functions, stream| {
+            let copy = functions.cuMemcpyHtoDAsync_v2;
+            // SAFETY: both have as many bytes, until the operation ends.
+            copy.map_or(CUDA_ERROR_NOT_SUPPORTED, |copy| unsafe {
+                copy(to, from, len, stream)
+            })
+        })
+    }
+
+    fn down(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        from: u64,
+        (data, bytes): (OutRoom, u64),
+    ) -> Result<CUresult, Refusal> {
+        let len = back_end::size(bytes, "bytes")?;
+        let mut room = call.output(data, len)?;
+        let to = room.as_mut_ptr();
+        self.on_memory(call, at, &[(from, bytes)], &|functions, stream| {
+            let copy = functions.cuMemcpyDtoHAsync_v2;
+            // SAFETY: both have as many bytes, until the operation ends.
+            copy.map_or(CUDA_ERROR_NOT_SUPPORTED, |copy| unsafe {
+                copy(to, from, len, stream)
+            })
+        })
+    }
+
+    fn across(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        (to, from): (u64, u64),
+        bytes: u64,
+    ) -> Result<CUresult, Refusal> {
+        let len = back_end::size(bytes, "bytes")?;
+        let ranges = [(to, bytes), (from, bytes)];
+        self.on_memory(call, at, &ranges, &|functions, stream| {
+            let copy = functions.cuMemcpyDtoDAsync_v2;
+            // SAFETY: both are the session's memory, of as many bytes.
+            copy.map_or(CUDA_ERROR_NOT_SUPPORTED, |copy| unsafe {
+                copy(to, from, len, stream)
+            })
+        })
+    }
+
+    fn set(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        (to, value, count): (u64, u32, u64),
+        element: u64,
+    ) -> Result<CUresult, Refusal> {
+        let bytes = count.checked_mul(element).ok_or(Refusal::wide("count"))?;
+        let len = back_end::size(count, "count")?;
+        self.on_memory(call, at, &[(to, bytes)], &|functions, stream| {
+            let Functions {
+                cuMemsetD8Async,
+                cuMemsetD16Async,
+                cuMemsetD32Async,
+                ..
+            } = *functions;
+            // SAFETY: it is the session's memory, of as many elements.
+            let result = unsafe {
+                match element {
+                    1 => cuMemsetD8Async.map(|set| set(to, value as u8, len, stream)),
+                    2 => cuMemsetD16Async.map(|set| set(to, value as u16, len, stream)),
+                    _ => cuMemsetD32Async.map(|set| set(to, value, len, stream)),
+                }
+            };
+            result.unwrap_or(CUDA_ERROR_NOT_SUPPORTED)
+        })
+    }
+
+    fn make_stream(
+        &mut self,
+        call: &mut Call,
+        (current, new): (Handle, Handle),
+        flags: u32,
+        priority: i32,
+    ) -> Result<(CUresult, i32), Refusal> {
+        self.can_bind(new)?;
+        self.make_current(current)?;
+        let mut stream: CUstream = null_mut();
+        let make = self.functions().cuStreamCreateWithPriority;
+        let result = call_if(call, make, |make| {
+            // SAFETY: there is space for a handle.
+            unsafe { make(&mut stream, flags, priority) }
+        });
+        if result != CUDA_SUCCESS {
+            return Ok((result, 0));
+        }
+        self.bind_with(Kind::Stream, new, stream, Data::Of(current))?;
+        let mut taken = priority;
+        // SAFETY: the stream is alive; there is space for a number.
+        unsafe { (self.driver().own.cuStreamGetPriority)(stream, &mut taken) };
+        Ok((result, taken))
+    }
+}
+
+fn at(context: Handle, stream: Handle, event: NewEvent) -> At {
+    At {
+        context,
+        stream,
+        event,
+    }
+}
+
+/// A call that is a copy or sets memory: its arguments' names are the same for all of a kind.
+macro_rules! on_memory {
+    ($($name:ident, $args:ty, $reply:ident, |$session:ident, $call:ident, $at:ident, $a:ident| $body:expr;)*) => {
+        $(fn $name(
+            $session: &mut Session,
+            $call: &mut Call,
+            $a: $args,
+        ) -> Result<wire::$reply, Refusal> {
+            let $at = at($a.current, $a.hStream, $a.event);
+            let result = $body?;
+            Ok(wire::$reply { result })
+        })*
+    };
+}
+
+impl Manual for Board {
+    /// The driver is started where it is loaded.
+    fn cu_init(
+        _: &mut Session,
+        _: &mut Call,
+        _: wire::CuInitArgs,
+    ) -> Result<wire::CuInitReply, Refusal> {
+        Ok(wire::CuInitReply {
+            result: CUDA_SUCCESS,
+        })
+    }
+
+    fn cu_driver_get_version(
+        session: &mut Session,
+        call: &mut Call,
+        _: wire::CuDriverGetVersionArgs,
+    ) -> Result<wire::CuDriverGetVersionReply, Refusal> {
+        let mut version: c_int = 0;
+        let ask = session.functions().cuDriverGetVersion;
+        // SAFETY: there is space for a number.
+        let result = call_if(call, ask, |ask| unsafe { ask(&mut version) });
+        Ok(wire::CuDriverGetVersionReply { result, version })
+    }
+
+    fn cu_ctx_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuCtxCreateV2Args,
+    ) -> Result<wire::CuCtxCreateV2Reply, Refusal> {
+        session.can_bind(args.new)?;
+        let mut context: CUcontext = null_mut();
+        let make = session.functions().cuCtxCreate_v2;
+        let result = call_if(call, make, |make| {
+            // SAFETY: there is space for a handle.
+            unsafe { make(&mut context, args.flags, args.dev) }
+        });
+        if result == CUDA_SUCCESS {
+            session.has_context(args.new, context, None)?;
+            // The driver has made it current.
+            session.driver().set_current(null_mut());
+            session.is_current_no_more();
+        }
+        Ok(wire::CuCtxCreateV2Reply { result })
+    }
+
+    fn cu_ctx_destroy_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuCtxDestroyV2Args,
+    ) -> Result<wire::CuCtxDestroyV2Reply, Refusal> {
+        let result = session.destroy(call, args.ctx)?;
+        Ok(wire::CuCtxDestroyV2Reply { result })
+    }
+
+    fn cu_device_primary_ctx_retain(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDevicePrimaryCtxRetainArgs,
+    ) -> Result<wire::CuDevicePrimaryCtxRetainReply, Refusal> {
+        session.can_bind(args.new)?;
+        let mut context: CUcontext = null_mut();
+        let retain = session.functions().cuDevicePrimaryCtxRetain;
+        let result = call_if(call, retain, |retain| {
+            // SAFETY: there is space for a handle.
+            unsafe { retain(&mut context, args.dev) }
+        });
+        if result == CUDA_SUCCESS {
+            session.has_context(args.new, context, Some(args.dev))?;
+        }
+        Ok(wire::CuDevicePrimaryCtxRetainReply { result, flags: 0 })
+    }
+
+    fn cu_module_load_data(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleLoadDataArgs<'_>,
+    ) -> Result<wire::CuModuleLoadDataReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.load(call, of, &args.image, &args.options)?;
+        Ok(wire::CuModuleLoadDataReply { result })
+    }
+
+    fn cu_module_load_data_ex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleLoadDataExArgs<'_>,
+    ) -> Result<wire::CuModuleLoadDataExReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.load(call, of, &args.image, &args.options)?;
+        Ok(wire::CuModuleLoadDataExReply { result })
+    }
+
+    fn cu_module_load_fat_binary(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleLoadFatBinaryArgs<'_>,
+    ) -> Result<wire::CuModuleLoadFatBinaryReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.load(call, of, &args.image, &args.options)?;
+        Ok(wire::CuModuleLoadFatBinaryReply { result })
+    }
+
+    fn cu_module_load(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleLoadArgs<'_>,
+    ) -> Result<wire::CuModuleLoadReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.load(call, of, &args.image, &args.options)?;
+        Ok(wire::CuModuleLoadReply { result })
+    }
+
+    fn cu_module_unload(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleUnloadArgs,
+    ) -> Result<wire::CuModuleUnloadReply, Refusal> {
+        let context = session.owner(Kind::Module, args.hmod)?;
+        session.make_current(context)?;
+        let module = session.drop_object(Kind::Module, args.hmod)?;
+        session.forget_module(args.hmod);
+        let unload = session.functions().cuModuleUnload;
+        let result = call_if(call, unload, |unload| {
+            // SAFETY: it is alive, and nothing names it any more.
+            unsafe { unload(module.as_ptr().cast()) }
+        });
+        Ok(wire::CuModuleUnloadReply { result })
+    }
+
+    fn cu_module_get_function(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleGetFunctionArgs<'_>,
+    ) -> Result<wire::CuModuleGetFunctionReply, Refusal> {
+        let reply = |result, params| Ok(wire::CuModuleGetFunctionReply { result, params });
+        session.can_bind(args.new)?;
+        let context = session.owner(Kind::Module, args.hmod)?;
+        session.make_current(context)?;
+        let module: CUmodule = session.get(Kind::Module, args.hmod)?;
+        let name = call.string(&args.name)?.unwrap_or_default();
+        let mut function: CUfunction = null_mut();
+        let get = session.functions().cuModuleGetFunction;
+        let result = call_if(call, get, |get| {
+            // SAFETY: the module is alive, the name ends with a 0.
+            unsafe { get(&mut function, module, name.as_ptr()) }
+        });
+        if result != CUDA_SUCCESS {
+            return reply(result, Vec::new());
+        }
+        let params = match session.params_of(function) {
+            Ok(params) => params,
+            Err(error) => return reply(error, Vec::new()),
+        };
+        let words = params.iter().flat_map(|param| [param.offset, param.size]);
+        let words = words.map(|word| word as u64).collect();
+        let data = Data::Function(Function {
+            module: args.hmod,
+            context,
+            params,
+        });
+        session.bind_with(Kind::Function, args.new, function, data)?;
+        reply(CUDA_SUCCESS, words)
+    }
+
+    fn cu_module_get_global_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleGetGlobalV2Args<'_>,
+    ) -> Result<wire::CuModuleGetGlobalV2Reply, Refusal> {
+        let context = session.owner(Kind::Module, args.hmod)?;
+        session.make_current(context)?;
+        let module: CUmodule = session.get(Kind::Module, args.hmod)?;
+        let name = call.string(&args.name)?.unwrap_or_default();
+        let (mut address, mut bytes) = (0, 0);
+        let get = session.functions().cuModuleGetGlobal_v2;
+        let result = call_if(call, get, |get| {
+            // SAFETY: the module is alive, the name ends with a 0.
+            unsafe { get(&mut address, &mut bytes, module, name.as_ptr()) }
+        });
+        let bytes = bytes as u64;
+        if result == CUDA_SUCCESS && session.ranges.has_room() {
+            let owner = Owner::Module {
+                module: args.hmod,
+                context,
+            };
+            session.ranges.add(address, bytes, owner);
+        }
+        Ok(wire::CuModuleGetGlobalV2Reply {
+            result,
+            address,
+            bytes,
+        })
+    }
+
+    fn cu_launch_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let (function, known) = session.function(args.f)?;
+        if known.context != args.current {
+            return Err(Refusal::parameter("context", args.current.0));
+        }
+        let ends = known.params.iter().map(|it| it.offset + it.size);
+        let len = ends.max().unwrap_or(0);
+        if len > PARAMS_LEN_MAX {
+            return Err(Refusal::parameter("params", len as u64));
+        }
+        let offsets: Vec<usize> = known.params.iter().map(|it| it.offset).collect();
+        let place = call.input(&args.params, len)?.cast_mut().cast::<u8>();
+        let values: Vec<*mut c_void> = offsets
+            .iter()
+            .map(|offset| place.wrapping_add(*offset).cast())
+            .collect();
+        let launch = |functions: &Functions, stream| {
+            let values = values.as_ptr().cast_mut();
+            let launch = functions.cuLaunchKernel;
+            // SAFETY: the function is alive, and there is a value for each parameter.
+            launch.map_or(CUDA_ERROR_NOT_SUPPORTED, |launch| unsafe {
+                launch(
+                    function,
+                    args.grid_x,
+                    args.grid_y,
+                    args.grid_z,
+                    args.block_x,
+                    args.block_y,
+                    args.block_z,
+                    args.shared,
+                    stream,
+                    values,
+                    null_mut(),
+                )
+            })
+        };
+        let result = session.put(call, at, Some(&launch))?;
+        Ok(wire::CuLaunchKernelReply { result })
+    }
+
+    fn cu_mem_alloc_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocV2Args,
+    ) -> Result<wire::CuMemAllocV2Reply, Refusal> {
+        session.make_current(args.current)?;
+        let bytes = back_end::size(args.bytes, "bytes")?;
+        let mut address = 0;
+        let mut result = CUDA_ERROR_OUT_OF_MEMORY;
+        if session.ranges.has_room() {
+            let allocate = session.functions().cuMemAlloc_v2;
+            result = call_if(call, allocate, |allocate| {
+                // SAFETY: there is space for an address.
+                unsafe { allocate(&mut address, bytes) }
+            });
+        }
+        if result == CUDA_SUCCESS {
+            let owner = Owner::Context(args.current);
+            session.ranges.add(address, args.bytes, owner);
+        }
+        Ok(wire::CuMemAllocV2Reply { result, address })
+    }
+
+    fn cu_mem_alloc_pitch_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocPitchV2Args,
+    ) -> Result<wire::CuMemAllocPitchV2Reply, Refusal> {
+        session.make_current(args.current)?;
+        let width = back_end::size(args.width, "width")?;
+        let height = back_end::size(args.height, "height")?;
+        let (mut address, mut pitch) = (0, 0);
+        let mut result = CUDA_ERROR_OUT_OF_MEMORY;
+        if session.ranges.has_room() {
+            let allocate = session.functions().cuMemAllocPitch_v2;
+            result = call_if(call, allocate, |allocate| {
+                // SAFETY: there is space for an address and a size.
+                unsafe { allocate(&mut address, &mut pitch, width, height, args.element) }
+            });
+        }
+        let pitch = pitch as u64;
+        if result == CUDA_SUCCESS {
+            let len = pitch.saturating_mul(args.height);
+            session.ranges.add(address, len, Owner::Context(args.current));
+        }
+        Ok(wire::CuMemAllocPitchV2Reply {
+            result,
+            address,
+            pitch,
+        })
+    }
+
+    fn cu_mem_free_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemFreeV2Args,
+    ) -> Result<wire::CuMemFreeV2Reply, Refusal> {
+        let Some(context) = session.ranges.take(args.address) else {
+            let result = CUDA_ERROR_INVALID_VALUE;
+            return Ok(wire::CuMemFreeV2Reply { result });
+        };
+        session.make_current(context)?;
+        let free = session.functions().cuMemFree_v2;
+        // SAFETY: it is the session's, and was allocated at this address.
+        let result = call_if(call, free, |free| unsafe { free(args.address) });
+        Ok(wire::CuMemFreeV2Reply { result })
+    }
+
+    on_memory! {
+        cu_memcpy_hto_d_v2, wire::CuMemcpyHtoDV2Args<'_>, CuMemcpyHtoDV2Reply, |session, call, at, a|
+            session.up(call, at, a.to, (&a.data, a.bytes));
+        cu_memcpy_hto_d_async_v2, wire::CuMemcpyHtoDAsyncV2Args<'_>, CuMemcpyHtoDAsyncV2Reply, |session, call, at, a|
+            session.up(call, at, a.to, (&a.data, a.bytes));
+        cu_memcpy_dto_h_v2, wire::CuMemcpyDtoHV2Args, CuMemcpyDtoHV2Reply, |session, call, at, a|
+            session.down(call, at, a.from, (a.data, a.bytes));
+        cu_memcpy_dto_h_async_v2, wire::CuMemcpyDtoHAsyncV2Args, CuMemcpyDtoHAsyncV2Reply, |session, call, at, a|
+            session.down(call, at, a.from, (a.data, a.bytes));
+        cu_memcpy_dto_d_v2, wire::CuMemcpyDtoDV2Args, CuMemcpyDtoDV2Reply, |session, call, at, a|
+            session.across(call, at, (a.to, a.from), a.bytes);
+        cu_memcpy_dto_d_async_v2, wire::CuMemcpyDtoDAsyncV2Args, CuMemcpyDtoDAsyncV2Reply, |session, call, at, a|
+            session.across(call, at, (a.to, a.from), a.bytes);
+        cu_memset_d8_v2, wire::CuMemsetD8V2Args, CuMemsetD8V2Reply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 1);
+        cu_memset_d16_v2, wire::CuMemsetD16V2Args, CuMemsetD16V2Reply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 2);
+        cu_memset_d32_v2, wire::CuMemsetD32V2Args, CuMemsetD32V2Reply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 4);
+        cu_memset_d8async, wire::CuMemsetD8AsyncArgs, CuMemsetD8AsyncReply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 1);
+        cu_memset_d16async, wire::CuMemsetD16AsyncArgs, CuMemsetD16AsyncReply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 2);
+        cu_memset_d32async, wire::CuMemsetD32AsyncArgs, CuMemsetD32AsyncReply, |session, call, at, a|
+            session.set(call, at, (a.to, a.value, a.count), 4);
+        cu_event_record, wire::CuEventRecordArgs, CuEventRecordReply, |session, call, at, _a|
+            session.put(call, at, None);
+        gil_mark, wire::GilMarkArgs, GilMarkReply, |session, call, at, _a|
+            session.put(call, at, None);
+        cu_stream_wait_event, wire::CuStreamWaitEventArgs, CuStreamWaitEventReply, |session, call, at, a|
+            session.wait_on(call, at, a.wait);
+    }
+
+    fn cu_stream_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCreateArgs,
+    ) -> Result<wire::CuStreamCreateReply, Refusal> {
+        let of = (args.current, args.new);
+        let (result, priority) = session.make_stream(call, of, args.flags, args.priority)?;
+        Ok(wire::CuStreamCreateReply { result, priority })
+    }
+
+    fn cu_stream_create_with_priority(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCreateWithPriorityArgs,
+    ) -> Result<wire::CuStreamCreateWithPriorityReply, Refusal> {
+        let of = (args.current, args.new);
+        let (result, priority) = session.make_stream(call, of, args.flags, args.priority)?;
+        Ok(wire::CuStreamCreateWithPriorityReply { result, priority })
+    }
+
+    fn cu_stream_destroy_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamDestroyV2Args,
+    ) -> Result<wire::CuStreamDestroyV2Reply, Refusal> {
+        let context = session.owner(Kind::Stream, args.hStream)?;
+        session.make_current(context)?;
+        let stream = session.drop_object(Kind::Stream, args.hStream)?;
+        session.operations.forget_queue(args.hStream);
+        let driver = session.driver();
+        call.timed(|| driver.release(Kind::Stream, stream));
+        Ok(wire::CuStreamDestroyV2Reply {
+            result: CUDA_SUCCESS,
+        })
+    }
+
+    /// The host has heard of it.
+    fn gil_retire(_: &mut Session, _: &mut Call, _: wire::GilRetireArgs) -> Result<(), Refusal> {
+        Ok(())
+    }
+}

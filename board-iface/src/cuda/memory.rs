@@ -1,0 +1,99 @@
+//! The device's memory that a session has: calls of the guest reach no other, since an
+//! address of the session's own process may be one for the driver, too.
+
+use gil_wire::call::Handle;
+use std::collections::BTreeMap;
+
+/// Whose a range is, and how it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// It was allocated in this context, and is freed by its address.
+    Context(Handle),
+    /// It is a variable of this module of this context.
+    Module {
+        /// The module.
+        module: Handle,
+        /// Its context.
+        context: Handle,
+    },
+}
+
+impl Owner {
+    /// The context.
+    pub fn context(self) -> Handle {
+        match self {
+            Self::Context(context) | Self::Module { context, .. } => context,
+        }
+    }
+}
+
+/// Most ranges of a session.
+const MAX: usize = 1 << 20;
+
+/// The ranges, by address.
+#[derive(Debug, Default)]
+pub struct Ranges(BTreeMap<u64, (u64, Owner)>);
+
+impl Ranges {
+    /// Whether one more finds room.
+    pub fn has_room(&self) -> bool {
+        self.0.len() < MAX
+    }
+
+    /// A range is the session's.
+    pub fn add(&mut self, address: u64, len: u64, owner: Owner) {
+        self.0.insert(address, (len, owner));
+    }
+
+    /// Whether so many bytes from an address on are.
+    pub fn has(&self, address: u64, len: u64) -> bool {
+        let range = self.0.range(..=address).next_back();
+        range.is_some_and(|(base, (size, _))| {
+            let before = address - base;
+            before <= *size && len <= size - before
+        })
+    }
+
+    /// Takes out what was allocated at an address; its context.
+    pub fn take(&mut self, address: u64) -> Option<Handle> {
+        match self.0.get(&address)? {
+            (_, Owner::Context(context)) => {
+                let context = *context;
+                self.0.remove(&address);
+                Some(context)
+            }
+            _ => None,
+        }
+    }
+
+    /// A context or module is gone, and what it had.
+    pub fn forget(&mut self, is_gone: impl Fn(Owner) -> bool) {
+        self.0.retain(|_, (_, owner)| !is_gone(*owner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_given_is_there() {
+        let mut ranges = Ranges::default();
+        let (one, other) = (Owner::Context(Handle(1)), Handle(2));
+        ranges.add(100, 10, one);
+        let of_module = Owner::Module {
+            module: other,
+            context: Handle(1),
+        };
+        ranges.add(200, 4, of_module);
+        assert!(ranges.has(100, 10) && ranges.has(109, 1) && ranges.has(110, 0));
+        assert!(!ranges.has(100, 11) && !ranges.has(99, 1) && !ranges.has(111, 0));
+        assert!(!ranges.has(105, u64::MAX) && !ranges.has(u64::MAX, 1));
+        assert_eq!(ranges.take(101), None);
+        assert_eq!(ranges.take(200), None, "a variable is not freed");
+        ranges.forget(|owner| owner == of_module);
+        assert!(!ranges.has(200, 1) && ranges.has(100, 1));
+        assert_eq!(ranges.take(100), Some(Handle(1)));
+        assert_eq!(ranges.take(100), None);
+    }
+}

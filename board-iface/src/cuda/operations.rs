@@ -1,0 +1,195 @@
+//! Operations under way: what they use, and how long they take. An operation is measured by
+//! two events of the driver's, in front of it and behind it on its stream; one without work
+//! has the one behind it.
+
+use super::driver::Driver;
+use super::generated::types::*;
+use crate::back_end::call::Memory;
+use crate::back_end::operations::Finished;
+use crate::board::Ended;
+use gil_wire::call::Handle;
+use gil_wire::ending::Ending;
+use std::collections::HashMap;
+use std::ptr::null_mut;
+
+/// Most events that a context keeps for the next operations.
+const KEPT_MAX: usize = 1024;
+
+/// Events of a context that no operation has.
+#[derive(Debug, Default)]
+pub struct Pool(Vec<CUevent>);
+
+impl Pool {
+    /// One of them, or a new one. The context is current.
+    ///
+    /// # Errors
+    /// The driver's code.
+    pub fn take(&mut self, driver: &Driver) -> Result<CUevent, CUresult> {
+        if let Some(event) = self.0.pop() {
+            return Ok(event);
+        }
+        let mut event = null_mut();
+        // SAFETY: there is space for a handle.
+        match unsafe { (driver.own.cuEventCreate)(&mut event, 0) } {
+            CUDA_SUCCESS => Ok(event),
+            error => Err(error),
+        }
+    }
+
+    /// Takes one back.
+    pub fn give(&mut self, driver: &Driver, event: CUevent) {
+        if self.0.len() < KEPT_MAX {
+            self.0.push(event);
+        } else {
+            // SAFETY: it is the session's, and nothing else names it.
+            unsafe { (driver.own.cuEventDestroy_v2)(event) };
+        }
+    }
+}
+
+/// An operation under way.
+#[derive(Debug)]
+pub struct Running {
+    /// Its context.
+    pub context: Handle,
+    /// In front of it, if it is measured.
+    pub begin: Option<CUevent>,
+    /// Behind it.
+    pub end: CUevent,
+    /// The call's memory, which the driver may use until the operation ends.
+    pub memory: Memory,
+}
+
+impl Running {
+    /// Waits for its end. Its context is current.
+    pub fn wait(&self, driver: &Driver) -> Finished {
+        // SAFETY: the event is the operation's.
+        let result = unsafe { (driver.own.cuEventSynchronize)(self.end) };
+        self.finished(driver, result)
+    }
+
+    /// How it ended, if it has.
+    pub fn look(&self, driver: &Driver) -> Option<Finished> {
+        // SAFETY: the event is the operation's.
+        match unsafe { (driver.own.cuEventQuery)(self.end) } {
+            CUDA_ERROR_NOT_READY => None,
+            result => Some(self.finished(driver, result)),
+        }
+    }
+
+    fn finished(&self, driver: &Driver, result: CUresult) -> Finished {
+        match result {
+            CUDA_SUCCESS => Finished {
+                duration_ns: self.measured(driver),
+                ending: Ending::Done,
+            },
+            error => Finished {
+                duration_ns: 0,
+                ending: Ending::Failed(error),
+            },
+        }
+    }
+
+    fn measured(&self, driver: &Driver) -> u64 {
+        let Some(begin) = self.begin else { return 0 };
+        let mut milliseconds = 0f32;
+        // SAFETY: both events are recorded, and have ended.
+        let result =
+            unsafe { (driver.own.cuEventElapsedTime)(&mut milliseconds, begin, self.end) };
+        match result {
+            CUDA_SUCCESS => (f64::from(milliseconds) * 1e6).round() as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// An operation that the host has not asked for.
+#[derive(Debug)]
+pub enum Operation {
+    /// Under way.
+    Running(Running),
+    /// Its context was destroyed.
+    Ended(Ended),
+}
+
+/// A session's operations, by the guest's numbers.
+#[derive(Debug, Default)]
+pub struct Operations {
+    all: HashMap<u64, Operation>,
+    /// Those of each queue, in the order in which they were put there; some may have been
+    /// reported.
+    lines: HashMap<(Handle, Handle), std::collections::VecDeque<u64>>,
+    /// The queue of the one that was asked for last.
+    latest: Option<(Handle, Handle)>,
+    queues: HashMap<u64, (Handle, Handle)>,
+}
+
+impl Operations {
+    /// Whether there is one of this number.
+    pub fn has(&self, number: u64) -> bool {
+        self.all.contains_key(&number)
+    }
+
+    /// One is under way on a queue: a context and a stream.
+    pub fn add(&mut self, number: u64, queue: (Handle, Handle), running: Running) {
+        self.all.insert(number, Operation::Running(running));
+        self.queues.insert(number, queue);
+        self.lines.entry(queue).or_default().push_back(number);
+    }
+
+    /// The event behind one that is under way.
+    pub fn end_of(&self, number: u64) -> Option<CUevent> {
+        match self.all.get(&number)? {
+            Operation::Running(running) => Some(running.end),
+            Operation::Ended(_) => None,
+        }
+    }
+
+    /// Takes one out.
+    pub fn take(&mut self, number: u64) -> Option<Operation> {
+        let taken = self.all.remove(&number)?;
+        let queue = self.queues.remove(&number);
+        if let Some(line) = queue.and_then(|queue| self.lines.get_mut(&queue)) {
+            while line.front().is_some_and(|it| !self.all.contains_key(it)) {
+                line.pop_front();
+            }
+        }
+        self.latest = queue;
+        Some(taken)
+    }
+
+    /// The next one under way on the queue of the one that was taken out last.
+    pub fn next(&self) -> Option<(u64, &Running)> {
+        let number = *self.lines.get(&self.latest?)?.front()?;
+        match self.all.get(&number)? {
+            Operation::Running(running) => Some((number, running)),
+            Operation::Ended(_) => None,
+        }
+    }
+
+    /// A queue is gone.
+    pub fn forget_queue(&mut self, stream: Handle) {
+        self.lines.retain(|(_, known), _| *known != stream);
+    }
+
+    /// Takes out those of a context.
+    pub fn take_of(&mut self, context: Handle) -> Vec<(u64, Running)> {
+        let is_its = |_: &u64, operation: &mut Operation| {
+            matches!(operation, Operation::Running(running) if running.context == context)
+        };
+        let taken: Vec<_> = self.all.extract_if(is_its).collect();
+        self.lines.retain(|(known, _), _| *known != context);
+        taken
+            .into_iter()
+            .filter_map(|(number, operation)| match operation {
+                Operation::Running(running) => Some((number, running)),
+                Operation::Ended(_) => None,
+            })
+            .collect()
+    }
+
+    /// One ended with its context.
+    pub fn ended(&mut self, number: u64, ended: Ended) {
+        self.all.insert(number, Operation::Ended(ended));
+    }
+}

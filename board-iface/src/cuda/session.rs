@@ -1,0 +1,457 @@
+//! One guest program's CUDA objects.
+
+use super::driver::{DEFAULT_STREAM, Driver};
+use super::generated::types::*;
+use super::generated::{self, Functions};
+use super::memory::{Owner, Ranges};
+use super::operations::{Operation, Operations, Pool, Running};
+use crate::back_end::dispatch::Dispatch;
+use crate::back_end::operations::Finished;
+use crate::back_end::{
+    Call, Current, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, cpu_time,
+};
+use crate::board::{self, Ended, Outcome};
+use crate::region::Budget;
+use gil_cuda_common::ptx::Param;
+use gil_wire::Op;
+use gil_wire::api::{self, Described};
+use gil_wire::call::{Handle, NewEvent};
+use gil_wire::checkpoint::Survey;
+use gil_wire::generated::cuda::{API, Kind};
+use gil_wire::identity::DeviceIdentity;
+use std::ptr::null_mut;
+
+const DISPATCH: Dispatch<Session> = Dispatch {
+    function: generated::dispatch,
+    failed: generated::dispatch::failed,
+    code: |refusal, _| match refusal {
+        Refusal::Width { .. } | Refusal::Wide(_) => Some(CUDA_ERROR_INVALID_VALUE),
+        // Another thread of the program's may have destroyed it meanwhile.
+        Refusal::Table(_) => Some(CUDA_ERROR_INVALID_HANDLE),
+        _ => None,
+    },
+    missing: CUDA_ERROR_NOT_SUPPORTED,
+};
+
+const NO_CHECKPOINTS: &str = "it uses CUDA, whose memory and modules cannot be kept: take the \
+    checkpoint before its first call of CUDA";
+
+/// A session of the back end. All that it has, it has in contexts, which end with it.
+#[derive(Debug)]
+pub struct Session {
+    driver: &'static Driver,
+    table: Table<Kind, Data>,
+    pub(super) operations: Operations,
+    pub(super) ranges: Ranges,
+    /// The context that is current in the thread of the session's calls.
+    current: Handle,
+}
+
+/// What the session keeps of an object.
+#[derive(Debug)]
+pub enum Data {
+    /// Nothing.
+    None,
+    /// Of a context.
+    Context(Context),
+    /// Of a stream or a module: its context.
+    Of(Handle),
+    /// Of a function.
+    Function(Function),
+}
+
+/// A context.
+#[derive(Debug)]
+pub struct Context {
+    /// The device whose primary context it is, if it is one.
+    pub primary: Option<CUdevice>,
+    /// Events for operations.
+    pub events: Pool,
+}
+
+/// A function of a module.
+#[derive(Debug)]
+pub struct Function {
+    /// Its module.
+    pub module: Handle,
+    /// Its module's context.
+    pub context: Handle,
+    /// Its parameters.
+    pub params: Vec<Param>,
+}
+
+impl From<Kind> for Data {
+    fn from(_: Kind) -> Self {
+        Self::None
+    }
+}
+
+/// Where an operation is put, and what it signals.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// Its context.
+    pub context: Handle,
+    /// Its stream; null for the default stream.
+    pub stream: Handle,
+    /// Its event.
+    pub event: NewEvent,
+}
+
+impl Session {
+    /// One without objects.
+    pub fn new(driver: &'static Driver) -> Self {
+        // The driver's threads that are there are no call's.
+        cpu_time::look();
+        Self {
+            driver,
+            table: Table::default(),
+            operations: Operations::default(),
+            ranges: Ranges::default(),
+            current: Handle::NULL,
+        }
+    }
+
+    /// What is kept of a context.
+    fn context(&mut self, context: Handle) -> Result<&mut Context, Refusal> {
+        self.table.get(context, Kind::Context)?;
+        match self.table.data_mut(context) {
+            Some(Data::Context(context)) => Ok(context),
+            _ => Err(Refusal::parameter("context", context.0)),
+        }
+    }
+
+    /// A function, and what is kept of it.
+    pub(super) fn function(&self, function: Handle) -> Result<(CUfunction, &Function), Refusal> {
+        let real = self.get(Kind::Function, function)?;
+        match self.table.data(function) {
+            Some(Data::Function(function)) => Ok((real, function)),
+            _ => Err(Refusal::parameter("function", function.0)),
+        }
+    }
+
+    /// The context that a stream or module belongs to.
+    pub(super) fn owner(&self, kind: Kind, object: Handle) -> Result<Handle, Refusal> {
+        self.table.get(object, kind)?;
+        match self.table.data(object) {
+            Some(Data::Of(context)) => Ok(*context),
+            _ => Err(Refusal::parameter("object", object.0)),
+        }
+    }
+
+    fn stream(&self, at: At) -> Result<CUstream, Refusal> {
+        if at.stream.is_null() {
+            return Ok(DEFAULT_STREAM);
+        }
+        match self.owner(Kind::Stream, at.stream)? == at.context {
+            true => self.get(Kind::Stream, at.stream),
+            false => Err(Refusal::parameter("stream", at.stream.0)),
+        }
+    }
+
+    /// Puts an operation on a stream; `work` calls the driver. Without work, it is a place on
+    /// the stream alone.
+    ///
+    /// # Errors
+    /// [`Refusal`]; what the driver says is in the result.
+    pub(super) fn put(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        work: Option<&dyn Fn(&Functions, CUstream) -> CUresult>,
+    ) -> Result<CUresult, Refusal> {
+        self.can_signal(call, at.event)?;
+        let stream = self.stream(at)?;
+        self.make_current(at.context)?;
+        call.set_enqueued();
+        let running = match self.begin(call, at.context, stream, work)? {
+            Ok(running) => running,
+            Err(error) => {
+                call.reject(error);
+                return Ok(error);
+            }
+        };
+        let number = at.event.number.0;
+        if !call.finishes() {
+            self.operations.add(number, (at.context, at.stream), running);
+            return Ok(CUDA_SUCCESS);
+        }
+        let finished = running.wait(self.driver);
+        let memory = self.recycle(running)?;
+        finished.report(number, memory, call);
+        Ok(finished.ending.failure().unwrap_or(CUDA_SUCCESS))
+    }
+
+    /// Has the driver begin an operation between two events.
+    fn begin(
+        &mut self,
+        call: &mut Call,
+        context: Handle,
+        stream: CUstream,
+        work: Option<&dyn Fn(&Functions, CUstream) -> CUresult>,
+    ) -> Result<Result<Running, CUresult>, Refusal> {
+        let driver = self.driver;
+        let pool = &mut self.context(context)?.events;
+        let mark = |pool: &mut Pool| {
+            let event = pool.take(driver)?;
+            // SAFETY: both are alive, of the current context.
+            match unsafe { (driver.own.cuEventRecord)(event, stream) } {
+                CUDA_SUCCESS => Ok(event),
+                error => {
+                    pool.give(driver, event);
+                    Err(error)
+                }
+            }
+        };
+        let mut begin = None;
+        if let Some(work) = work {
+            let event = match mark(pool) {
+                Ok(event) => event,
+                Err(error) => return Ok(Err(error)),
+            };
+            let result = call.timed(|| work(&driver.functions, stream));
+            if result != CUDA_SUCCESS {
+                pool.give(driver, event);
+                return Ok(Err(result));
+            }
+            begin = Some(event);
+        }
+        Ok(match mark(pool) {
+            Ok(end) => Ok(Running {
+                context,
+                begin,
+                end,
+                memory: call.take_memory(),
+            }),
+            Err(error) => {
+                // The driver may use the call's memory for ever.
+                std::mem::forget(call.take_memory());
+                Err(error)
+            }
+        })
+    }
+
+    /// The events of an operation that ended are the next ones'; its memory.
+    fn recycle(&mut self, running: Running) -> Result<crate::back_end::call::Memory, Refusal> {
+        let driver = self.driver;
+        let events = &mut self.context(running.context)?.events;
+        for event in running.begin.into_iter().chain([running.end]) {
+            events.give(driver, event);
+        }
+        Ok(running.memory)
+    }
+
+    fn reported(&mut self, number: u64, running: Running, finished: Finished) -> Option<Ended> {
+        let memory = self.recycle(running).ok()?;
+        Some(finished.later(number, memory))
+    }
+
+    /// No context is current in the thread of the session's calls.
+    pub(super) fn is_current_no_more(&mut self) {
+        self.current = Handle::NULL;
+    }
+
+    /// Has what is put on a stream next wait for an operation, if that is under way.
+    pub(super) fn wait_on(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        number: u64,
+    ) -> Result<CUresult, Refusal> {
+        let Some(event) = self.operations.end_of(number) else {
+            return self.put(call, at, None);
+        };
+        let stream = self.stream(at)?;
+        self.make_current(at.context)?;
+        let wait = self.driver.functions.cuStreamWaitEvent;
+        // SAFETY: both are alive.
+        let waited = wait.map(|wait| call.timed(|| unsafe { wait(stream, event, 0) }));
+        match waited.unwrap_or(CUDA_ERROR_NOT_SUPPORTED) {
+            CUDA_SUCCESS => self.put(call, at, None),
+            error => {
+                call.set_enqueued();
+                call.reject(error);
+                Ok(error)
+            }
+        }
+    }
+
+    /// An object goes, and what the session keeps of it.
+    pub(super) fn drop_object(&mut self, kind: Kind, object: Handle) -> Result<Pointer, Refusal> {
+        let (pointer, _) = self.table.remove(object, kind)?;
+        Ok(pointer)
+    }
+
+    /// A module is gone: its functions and variables are, too.
+    pub(super) fn forget_module(&mut self, module: Handle) {
+        for (number, _) in self.table.all() {
+            let is_its = matches!(
+                self.table.data(number),
+                Some(Data::Function(function)) if function.module == module
+            );
+            if is_its {
+                let _ = self.table.remove(number, Kind::Function);
+            }
+        }
+        let is_gone = |owner| matches!(owner, Owner::Module { module: it, .. } if it == module);
+        self.ranges.forget(is_gone);
+    }
+
+    /// Destroys a context with all that it has. Its operations end first.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub(super) fn destroy(&mut self, call: &mut Call, context: Handle) -> Result<CUresult, Refusal> {
+        self.make_current(context)?;
+        for (number, running) in self.operations.take_of(context) {
+            let finished = running.wait(self.driver);
+            let memory = self.recycle(running)?;
+            self.operations.ended(number, finished.later(number, memory));
+        }
+        for (number, object) in self.table.all() {
+            let is_its = match self.table.data(number) {
+                Some(Data::Of(owner)) => *owner == context,
+                Some(Data::Function(function)) => function.context == context,
+                _ => false,
+            };
+            if is_its {
+                let _ = self.table.remove(number, object.kind);
+            }
+        }
+        self.ranges.forget(|owner| owner.context() == context);
+        let (pointer, data) = self.table.remove(context, Kind::Context)?;
+        self.driver.set_current(null_mut());
+        self.current = Handle::NULL;
+        let primary = match data {
+            Data::Context(Context { primary, .. }) => primary,
+            _ => None,
+        };
+        let driver = self.driver;
+        Ok(call.timed(|| match primary {
+            // SAFETY: the session has one reference to it.
+            Some(device) => unsafe { (driver.own.cuDevicePrimaryCtxRelease_v2)(device) },
+            None => {
+                driver.release(Kind::Context, pointer);
+                CUDA_SUCCESS
+            }
+        }))
+    }
+}
+
+impl Objects for Session {
+    type Kind = Kind;
+    type Data = Data;
+    type Driver = Driver;
+    type Functions = Functions;
+
+    fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
+    fn functions(&self) -> &'static Functions {
+        &self.driver.functions
+    }
+
+    fn table(&self) -> &Table<Kind, Data> {
+        &self.table
+    }
+
+    fn table_mut(&mut self) -> &mut Table<Kind, Data> {
+        &mut self.table
+    }
+}
+
+impl Current for Session {
+    fn make_current(&mut self, context: Handle) -> Result<(), Refusal> {
+        let real = self.table.get(context, Kind::Context)?;
+        if self.current != context {
+            self.driver.set_current(real.as_ptr());
+            self.current = context;
+        }
+        Ok(())
+    }
+
+    /// Each function returns its own.
+    fn last_error(&self) -> CUresult {
+        CUDA_SUCCESS
+    }
+}
+
+impl Enqueues for Session {
+    /// Events are operations here.
+    fn waits<T>(&mut self, _list: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    fn has_operation(&self, event: Handle) -> bool {
+        self.operations.has(event.0)
+    }
+
+    /// Every operation is put there by hand.
+    fn enqueued(&mut self, call: &mut Call, _operation: Enqueued<'_>) -> Result<(), Refusal> {
+        Err(Refusal::UnknownOp(call.op()))
+    }
+}
+
+impl board::Session for Session {
+    fn apis(&self) -> Vec<Described> {
+        api::described(&[API])
+    }
+
+    fn call(&mut self, call: board::Call<'_>) -> Outcome {
+        let (op, args) = (call.head.op, call.head.args);
+        let mut running = Call::of(call);
+        match DISPATCH.run(self, &mut running, args) {
+            Ok(result) => running.outcome(result),
+            Err(refusal) => Outcome::refused(format_args!("{op} is refused: {refusal}")),
+        }
+    }
+
+    fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
+        match self.operations.take(event)? {
+            Operation::Ended(ended) => Some(ended),
+            Operation::Running(running) => {
+                self.make_current(running.context).ok()?;
+                let finished = running.wait(self.driver);
+                self.reported(event, running, finished)
+            }
+        }
+    }
+
+    fn ended_behind(&mut self) -> Option<Ended> {
+        let (number, running) = self.operations.next()?;
+        let finished = running.look(self.driver)?;
+        match self.operations.take(number)? {
+            Operation::Running(running) => self.reported(number, running, finished),
+            Operation::Ended(ended) => Some(ended),
+        }
+    }
+
+    /// Devices are numbered as the driver does, from 1.
+    fn identify(&mut self, _api: u16, device: u64) -> Option<DeviceIdentity> {
+        let number = (device & !Handle::BOARD).checked_sub(1)?;
+        self.driver.identity(CUdevice::try_from(number).ok()?)
+    }
+
+    fn survey(&mut self) -> Survey {
+        let uses_contexts = !self.table.all().is_empty();
+        Survey {
+            obstacles: Vec::from_iter(uses_contexts.then(|| NO_CHECKPOINTS.into())),
+            ..Survey::default()
+        }
+    }
+
+    fn not_run(&self, _op: Op) -> i32 {
+        CUDA_ERROR_UNKNOWN
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let contexts = self.table.all().into_iter();
+        let contexts = contexts.filter(|(_, object)| object.kind == Kind::Context);
+        for (number, _) in contexts.collect::<Vec<_>>() {
+            let mut call = Call::new(gil_wire::generated::cuda::CU_CTX_DESTROY_V2, None, vec![]);
+            let _ = self.destroy(&mut call, number);
+        }
+    }
+}

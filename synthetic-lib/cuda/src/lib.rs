@@ -1,0 +1,8 @@
+//! gil's guest library of CUDA's driver API.
+//!
+//! It is linked into `libgil.so`, which exports its entry points as `gil_cu…`; the thin
+//! library `libcuda.so.1` jumps there. [`generated`] contains one stub per entry point;
+//! [`support`] implements what the stubs need and the entry points that are written by hand.
+
+pub mod generated;
+pub mod support;

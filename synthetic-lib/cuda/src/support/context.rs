@@ -1,0 +1,498 @@
+//! Contexts, and what is current in a thread: a stack of contexts, which the guest knows and
+//! the board does not.
+
+use super::event;
+use super::streams::{Lane, Stream};
+use super::{Details, create, memory};
+use crate::generated::manual::{Guest, Object, Request};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult};
+use gil_guest::process::is_forked;
+use gil_wire::call::Handle;
+use gil_wire::envelope::{Class, Queue};
+use gil_wire::generated::cuda::{self as wire, Kind};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
+
+/// The bits of a context's flags: how threads wait, mapped memory, local memory that stays.
+const FLAGS: u32 = 0x1f;
+/// How threads wait: least bits.
+const WAYS_TO_WAIT: u32 = 7;
+
+/// A context.
+#[derive(Debug)]
+pub struct Context {
+    /// Its number on the wire.
+    pub number: Handle,
+    /// Its device.
+    pub device: CUdevice,
+    /// How it was made.
+    pub flags: u32,
+    /// Its number for programs.
+    pub id: u64,
+    /// The program's handle.
+    address: AtomicUsize,
+    is_destroyed: AtomicBool,
+    /// The error that ended it; 0 for none.
+    ended_with: AtomicI32,
+    /// The default stream.
+    pub legacy: Lane,
+    /// Whether a stream that waits for the default stream, and for which that waits, has
+    /// operations that the default stream does not wait for yet.
+    pub is_behind: AtomicBool,
+    /// Its other streams, and what remains of those that are destroyed.
+    streams: Mutex<Streams>,
+}
+
+/// A context's streams.
+#[derive(Debug, Default)]
+pub struct Streams {
+    /// Alive.
+    pub live: Vec<Weak<Stream>>,
+    /// Of those that are destroyed, the marks behind their last operations, and whether the
+    /// default stream waits for them.
+    pub ended: Vec<(u64, bool)>,
+}
+
+impl Context {
+    fn new(number: Handle, device: CUdevice, flags: u32) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let queue = Queue {
+            id: number.0,
+            in_order: true,
+            device: device_number(device),
+        };
+        Arc::new(Self {
+            number,
+            device,
+            flags,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            address: AtomicUsize::new(0),
+            is_destroyed: AtomicBool::new(false),
+            ended_with: AtomicI32::new(CUDA_SUCCESS),
+            legacy: Lane::legacy(queue),
+            is_behind: AtomicBool::new(false),
+            streams: Mutex::default(),
+        })
+    }
+
+    /// The program's handle.
+    pub fn handle(&self) -> CUcontext {
+        std::ptr::with_exposed_provenance_mut(self.address.load(Ordering::Relaxed))
+    }
+
+    /// Whether calls in it may go on.
+    ///
+    /// # Errors
+    /// The error that ended it.
+    #[inline(always)]
+    pub fn healthy(&self) -> CallResult<()> {
+        match self.ended_with.load(Ordering::Relaxed) {
+            CUDA_SUCCESS => Ok(()),
+            code => Err(code),
+        }
+    }
+
+    /// An operation in it, or a call, ended with this error.
+    ///
+    /// # Errors
+    /// The same.
+    #[cold]
+    pub fn failed<T>(&self, code: i32) -> CallResult<T> {
+        if is_lasting(code) {
+            self.ended_with.store(code, Ordering::Relaxed);
+        }
+        Err(code)
+    }
+
+    /// Its streams.
+    pub fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The device of this number, as the timeline names it.
+pub fn device_number(device: CUdevice) -> u64 {
+    Handle::BOARD | (u64::from(device.cast_unsigned()) + 1)
+}
+
+/// Whether a context has this error from here on: a kernel did what nothing can undo.
+fn is_lasting(code: i32) -> bool {
+    matches!(
+        code,
+        CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUDA_ERROR_ASSERT
+            | CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUDA_ERROR_INVALID_PC
+            | CUDA_ERROR_LAUNCH_FAILED
+            | CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUDA_ERROR_NVLINK_UNCORRECTABLE
+    )
+}
+
+/// The contexts of a thread, the current one last.
+#[derive(Debug)]
+struct Entry {
+    /// What the program's handle is; kept from being used for another object.
+    object: Object,
+    context: Arc<Context>,
+}
+
+thread_local! {
+    static STACK: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// `cuInit` succeeded.
+pub fn set_initialized() {
+    IS_INITIALIZED.store(true, Ordering::Relaxed);
+}
+
+/// Whether `cuInit` succeeded, in this process.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_INITIALIZED`.
+#[inline(always)]
+pub fn initialized() -> CallResult<()> {
+    match IS_INITIALIZED.load(Ordering::Relaxed) && !is_forked() {
+        true => Ok(()),
+        false => Err(CUDA_ERROR_NOT_INITIALIZED),
+    }
+}
+
+/// Does something with the current context.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT` if there is none, `CUDA_ERROR_CONTEXT_IS_DESTROYED`, or as
+/// [`initialized`].
+#[inline(always)]
+pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<R> {
+    initialized()?;
+    let known = STACK.try_with(|stack| {
+        let Ok(stack) = stack.try_borrow() else {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        };
+        match stack.last() {
+            Some(Some(entry)) => match entry.context.is_destroyed.load(Ordering::Relaxed) {
+                false => work(&entry.context),
+                true => Err(CUDA_ERROR_CONTEXT_IS_DESTROYED),
+            },
+            _ => Err(CUDA_ERROR_INVALID_CONTEXT),
+        }
+    });
+    // None in a thread that is ending.
+    known.unwrap_or(Err(CUDA_ERROR_INVALID_CONTEXT))
+}
+
+/// The current context's object.
+///
+/// # Errors
+/// As [`with`].
+pub fn current() -> CallResult<Object> {
+    with(|_| Ok(()))?;
+    let top = |stack: &RefCell<Vec<Option<Entry>>>| {
+        let stack = stack.borrow();
+        stack.last()?.as_ref().map(|entry| entry.object.clone())
+    };
+    STACK
+        .try_with(top)
+        .ok()
+        .flatten()
+        .ok_or(CUDA_ERROR_INVALID_CONTEXT)
+}
+
+/// The current context's handle; null if there is none.
+pub fn current_handle() -> CUcontext {
+    let top = |stack: &RefCell<Vec<Option<Entry>>>| {
+        let stack = stack.borrow();
+        let entry = stack.last()?.as_ref()?;
+        Some(entry.context.handle())
+    };
+    STACK
+        .try_with(top)
+        .ok()
+        .flatten()
+        .unwrap_or(std::ptr::null_mut())
+}
+
+/// The context behind a handle.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+pub fn find(handle: CUcontext) -> CallResult<(Object, Arc<Context>)> {
+    let object = Object::find(Kind::Context, handle)?;
+    match object.details() {
+        Details::Context(context) => {
+            let context = context.clone();
+            Ok((object, context))
+        }
+        _ => Err(CUDA_ERROR_INVALID_CONTEXT),
+    }
+}
+
+fn entry_of(handle: CUcontext) -> CallResult<Entry> {
+    let (object, context) = find(handle)?;
+    Ok(Entry { object, context })
+}
+
+/// Changes the thread's stack; what goes is dropped outside of it.
+fn change<R>(change: impl FnOnce(&mut Vec<Option<Entry>>) -> R) -> CallResult<R> {
+    let changed = STACK.try_with(|stack| change(&mut stack.borrow_mut()));
+    changed.map_err(|_| CUDA_ERROR_DEINITIALIZED)
+}
+
+/// Makes a context current on top of what is.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+pub fn push(handle: CUcontext) -> CallResult<()> {
+    let entry = entry_of(handle)?;
+    change(|stack| stack.push(Some(entry)))
+}
+
+/// What was current before is again; the handle of what was.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT` if there is none.
+pub fn pop() -> CallResult<CUcontext> {
+    let last = change(Vec::pop)?.flatten();
+    let last = last.ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+    Ok(last.context.handle())
+}
+
+/// Makes a context current in the place of what is; null: none.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+pub fn set(handle: CUcontext) -> CallResult<()> {
+    let next = match handle.is_null() {
+        true => None,
+        false => Some(entry_of(handle)?),
+    };
+    let last = change(|stack| {
+        let last = stack.pop();
+        if next.is_some() {
+            stack.push(next);
+        }
+        last
+    })?;
+    drop(last);
+    Ok(())
+}
+
+/// Checks a context's flags.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE`.
+pub fn check_flags(flags: u32) -> CallResult<()> {
+    let way = flags & WAYS_TO_WAIT;
+    match flags & !FLAGS == 0 && (way == 0 || way.is_power_of_two()) {
+        true => Ok(()),
+        false => Err(CUDA_ERROR_INVALID_VALUE),
+    }
+}
+
+/// The handle of a context that the board made under this number.
+fn enter(number: Handle, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
+    let context = Context::new(number, device, flags);
+    let handle: *mut c_void = create(Kind::Context, number, Details::Context(context.clone()))?;
+    let address = handle.expose_provenance();
+    context.address.store(address, Ordering::Relaxed);
+    Ok(handle.cast())
+}
+
+/// Makes a context on a device, which is current in this thread then.
+///
+/// # Errors
+/// The API's code.
+pub fn make(entry: u64, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
+    check_flags(flags)?;
+    let new = gil_guest::api::new_number();
+    let args = wire::CuCtxCreateV2Args {
+        new,
+        flags,
+        dev: device,
+    };
+    let request = Request::new(wire::CU_CTX_CREATE_V2, Class::Sync, entry);
+    request.forward(&args, |reply| {
+        let reply: wire::CuCtxCreateV2Reply = reply.decode()?;
+        Guest::check(reply.result)
+    })?;
+    let handle = enter(new, device, flags)?;
+    push(handle)?;
+    Ok(handle)
+}
+
+/// Destroys a context with all that it has.
+///
+/// # Errors
+/// The API's code.
+pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
+    let (object, context) = find(handle)?;
+    if context.is_destroyed.swap(true, Ordering::Relaxed) {
+        return Err(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    for kind in [Kind::Stream, Kind::Event, Kind::Function, Kind::Module] {
+        for object in Object::all(kind) {
+            let details = object.details();
+            if !details.owner().is_some_and(|it| Arc::ptr_eq(it, &context)) {
+                continue;
+            }
+            if let Details::Event(event) = details {
+                event::forget(entry, event);
+            }
+            // Another thread may have released it.
+            let _ = Object::release(kind, object.address(), entry);
+        }
+    }
+    memory::forget(&context);
+    let ended = Object::release(Kind::Context, handle, entry);
+    // What is current in this thread goes; in others it is found to be destroyed.
+    change(|stack| match stack.last() {
+        Some(Some(top)) if top.object.number() == object.number() => stack.pop(),
+        _ => None,
+    })?;
+    ended?;
+    let args = wire::CuCtxDestroyV2Args {
+        ctx: context.number,
+    };
+    let request = Request::new(wire::CU_CTX_DESTROY_V2, Class::Sync, entry);
+    request.forward(&args, |reply| {
+        let reply: wire::CuCtxDestroyV2Reply = reply.decode()?;
+        Guest::check(reply.result)
+    })
+}
+
+/// The context that all users of a device may share.
+#[derive(Debug)]
+struct Primary {
+    device: CUdevice,
+    flags: u32,
+    /// With how many references, while there are any.
+    context: Option<(usize, u32)>,
+}
+
+static PRIMARY: Mutex<Vec<Primary>> = Mutex::new(Vec::new());
+
+/// Does something with what is known of a device's primary context. The device exists if
+/// the board says so, which it is asked for once.
+fn primary<R>(
+    entry: u64,
+    device: CUdevice,
+    work: impl FnOnce(&mut Primary) -> CallResult<R>,
+) -> CallResult<R> {
+    initialized()?;
+    let mut all = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.iter_mut().find(|known| known.device == device) {
+        return work(known);
+    }
+    check_device(entry, device)?;
+    all.push(Primary {
+        device,
+        flags: 0,
+        context: None,
+    });
+    match all.last_mut() {
+        Some(new) => work(new),
+        None => Err(CUDA_ERROR_INVALID_DEVICE),
+    }
+}
+
+fn check_device(entry: u64, device: CUdevice) -> CallResult<()> {
+    let args = wire::CuDeviceTotalMemV2Args {
+        bytes: true,
+        dev: device,
+    };
+    let request = Request::new(wire::CU_DEVICE_TOTAL_MEM_V2, Class::Query, entry);
+    request.forward(&args, |reply| {
+        let reply: wire::CuDeviceTotalMemV2Reply = reply.decode()?;
+        Guest::check(reply.result)
+    })
+}
+
+fn handle_at(address: usize) -> CUcontext {
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+/// One more user of a device's primary context.
+///
+/// # Errors
+/// The API's code.
+pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
+    primary(entry, device, |primary| {
+        if let Some((address, references)) = &mut primary.context {
+            *references += 1;
+            return Ok(handle_at(*address));
+        }
+        let new = gil_guest::api::new_number();
+        let args = wire::CuDevicePrimaryCtxRetainArgs { new, dev: device };
+        let request = Request::new(wire::CU_DEVICE_PRIMARY_CTX_RETAIN, Class::Sync, entry);
+        request.forward(&args, |reply| {
+            let reply: wire::CuDevicePrimaryCtxRetainReply = reply.decode()?;
+            Guest::check(reply.result)
+        })?;
+        let handle = enter(new, device, primary.flags)?;
+        primary.context = Some((handle.expose_provenance(), 1));
+        Ok(handle)
+    })
+}
+
+/// One user less; behind the last, or `always`, the context is destroyed.
+///
+/// # Errors
+/// The API's code.
+pub fn release_primary(entry: u64, device: CUdevice, always: bool) -> CallResult<()> {
+    let last = primary(entry, device, |primary| match &mut primary.context {
+        None if always => Ok(None),
+        None => Err(CUDA_ERROR_INVALID_CONTEXT),
+        Some((_, references)) if *references > 1 && !always => {
+            *references -= 1;
+            Ok(None)
+        }
+        Some((address, _)) => {
+            let handle = handle_at(*address);
+            primary.context = None;
+            Ok(Some(handle))
+        }
+    })?;
+    match last {
+        Some(handle) => destroy(entry, handle),
+        None => Ok(()),
+    }
+}
+
+/// Whether this is a device's primary context, which only its users' releases destroy.
+pub fn is_primary(handle: CUcontext) -> bool {
+    let all = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |(address, _): (usize, u32)| address == handle.addr();
+    all.iter().any(|known| known.context.is_some_and(is_it))
+}
+
+/// The flags of a device's primary context, and whether it is in use.
+///
+/// # Errors
+/// The API's code.
+pub fn primary_state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
+    primary(entry, device, |primary| {
+        Ok((primary.flags, primary.context.is_some()))
+    })
+}
+
+/// Changes them.
+///
+/// # Errors
+/// The API's code.
+pub fn set_primary_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
+    check_flags(flags)?;
+    primary(entry, device, |primary| {
+        primary.flags = flags;
+        Ok(())
+    })
+}

@@ -1,0 +1,240 @@
+//! Copies, and memory that is set.
+
+use super::context::{self, Context};
+use super::{memory, streams};
+use crate::generated::manual::{Guest, Request};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult, Reply, new_number};
+use gil_wire::Op;
+use gil_wire::call::NewEvent;
+use gil_wire::envelope::{Class, Engine};
+use gil_wire::generated::cuda as wire;
+use serde::Serialize;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// One call: when it was entered, its operation, and its stream, if it returns at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Of {
+    /// When.
+    pub entry: u64,
+    /// Which.
+    pub op: Op,
+    /// The stream; `None` for a call that waits for its end, on the default stream.
+    pub stream: Option<CUstream>,
+}
+
+impl Of {
+    /// Does something on the call's queue.
+    fn on(
+        self,
+        engine: Engine,
+        work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
+    ) -> CallResult<()> {
+        context::with(|context| {
+            let stream = self.stream.unwrap_or(std::ptr::null_mut());
+            streams::with_lane(context, stream, |lane| {
+                streams::order(self.entry, context, lane)?;
+                let event = NewEvent {
+                    number: new_number(),
+                    kept: false,
+                };
+                let mut request = Request::new(self.op, Class::Enqueue, self.entry);
+                request.queue(lane.queue, engine);
+                request.signals(event.number, false);
+                request.blocking(self.stream.is_none());
+                let before = lane.has_one_more(context);
+                work(context, lane, request, event).or_else(|code| context.failed(code))?;
+                if self.stream.is_none() {
+                    lane.has_seen(before);
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Every copy's reply is its result.
+fn ended(reply: Reply<'_, Guest>) -> CallResult<()> {
+    let reply: wire::CuMemcpyHtoDV2Reply = reply.decode()?;
+    Guest::check(reply.result)
+}
+
+fn forward(request: Request, args: &impl Serialize) -> CallResult<()> {
+    request.forward(args, ended)
+}
+
+/// Memory of the program's that a copy names.
+fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
+    match ptr.is_null() && bytes > 0 {
+        true => Err(CUDA_ERROR_INVALID_VALUE),
+        false => Ok(()),
+    }
+}
+
+/// From the program's memory to the device's.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `from` names as many bytes, until the operation ended.
+pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> CallResult<()> {
+    host(from, bytes)?;
+    if bytes == 0 {
+        return nothing();
+    }
+    of.on(Engine::COPY_IN, |context, lane, mut request, event| {
+        let args = wire::CuMemcpyHtoDV2Args {
+            current: context.number,
+            hStream: lane.number,
+            to,
+            // SAFETY: the caller's.
+            data: unsafe { request.input(from, bytes) },
+            bytes: bytes as u64,
+            event,
+        };
+        forward(request, &args)
+    })
+}
+
+/// From the device's memory to the program's.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `to` has space for as many bytes, until the operation ended.
+pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
+    host(to, bytes)?;
+    if bytes == 0 {
+        return nothing();
+    }
+    of.on(Engine::COPY_OUT, |context, lane, mut request, event| {
+        let args = wire::CuMemcpyDtoHV2Args {
+            current: context.number,
+            hStream: lane.number,
+            from,
+            // SAFETY: the caller's.
+            data: unsafe { request.output_region(to, bytes) },
+            bytes: bytes as u64,
+            event,
+        };
+        forward(request, &args)
+    })
+}
+
+/// Within the device's memory, which no call waits for.
+///
+/// # Errors
+/// The API's code.
+pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
+    if bytes == 0 {
+        return nothing();
+    }
+    on_device(of, |context, lane, request, event| {
+        let args = wire::CuMemcpyDtoDV2Args {
+            current: context.number,
+            hStream: lane.number,
+            to,
+            from,
+            bytes: bytes as u64,
+            event,
+        };
+        forward(request, &args)
+    })
+}
+
+/// Sets elements of the device's memory, which no call waits for.
+///
+/// # Errors
+/// The API's code.
+pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> {
+    if count == 0 {
+        return nothing();
+    }
+    on_device(of, |context, lane, request, event| {
+        let args = wire::CuMemsetD8V2Args {
+            current: context.number,
+            hStream: lane.number,
+            to,
+            value,
+            count: count as u64,
+            event,
+        };
+        forward(request, &args)
+    })
+}
+
+fn on_device(
+    of: Of,
+    work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
+) -> CallResult<()> {
+    let of = Of {
+        stream: Some(of.stream.unwrap_or(std::ptr::null_mut())),
+        ..of
+    };
+    of.on(Engine::COMPUTE, work)
+}
+
+/// A copy of nothing: all is as it should be.
+fn nothing() -> CallResult<()> {
+    context::with(|context| context.healthy())
+}
+
+/// Between addresses that say themselves whose memory they are.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// As for [`up`] and [`down`], where an address is the program's.
+pub unsafe fn any(
+    entry: u64,
+    stream: Option<CUstream>,
+    to: CUdeviceptr,
+    from: CUdeviceptr,
+    bytes: usize,
+) -> CallResult<()> {
+    let ops = match stream {
+        None => [
+            wire::CU_MEMCPY_HTO_D_V2,
+            wire::CU_MEMCPY_DTO_H_V2,
+            wire::CU_MEMCPY_DTO_D_V2,
+        ],
+        Some(_) => [
+            wire::CU_MEMCPY_HTO_D_ASYNC_V2,
+            wire::CU_MEMCPY_DTO_H_ASYNC_V2,
+            wire::CU_MEMCPY_DTO_D_ASYNC_V2,
+        ],
+    };
+    let of = |op| Of { entry, op, stream };
+    let pointer = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
+    // SAFETY: the caller's.
+    unsafe {
+        match (memory::is_devices(to), memory::is_devices(from)) {
+            (true, true) => across(of(ops[2]), to, from, bytes),
+            (true, false) => up(of(ops[0]), to, pointer(from), bytes),
+            (false, true) => down(of(ops[1]), pointer(to), from, bytes),
+            (false, false) => within(of(wire::CU_MEMCPY), pointer(to), pointer(from), bytes),
+        }
+    }
+}
+
+/// Within the program's memory: behind all that its stream has yet to write there.
+///
+/// # Safety
+/// `to` and `from` name as many bytes.
+unsafe fn within(of: Of, to: *mut c_void, from: *const c_void, bytes: usize) -> CallResult<()> {
+    host(to, bytes)?;
+    host(from, bytes)?;
+    context::with(|context| {
+        let stream = of.stream.unwrap_or(std::ptr::null_mut());
+        streams::with_lane(context, stream, |lane| {
+            streams::finish(of.entry, of.op, context, lane)
+        })
+    })?;
+    // SAFETY: the caller's.
+    unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Events. The board has none: a record is an operation on the timeline, and an event the
+//! number of its latest one.
+
+use super::context::{self, Context};
+use super::{Details, create, streams};
+use crate::generated::manual::{Guest, Object};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult, new_number};
+use gil_wire::Op;
+use gil_wire::call::NewEvent;
+use gil_wire::compact::Writer;
+use gil_wire::envelope::{Class, Envelope, State};
+use gil_wire::generated::cuda::{self as wire, Kind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How threads wait, no times, and use by other processes.
+const FLAGS: u32 = 7;
+/// An event without times.
+const NO_TIMES: u32 = 2;
+/// An event for other processes.
+const FOR_OTHERS: u32 = 4;
+
+/// An event.
+#[derive(Debug)]
+pub struct Event {
+    /// Its context.
+    pub context: Arc<Context>,
+    flags: u32,
+    /// Its latest record; 0 for none. Who waits for it keeps it from being recorded anew.
+    recorded: Mutex<u64>,
+}
+
+impl Event {
+    fn recorded(&self) -> MutexGuard<'_, u64> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does something with the event behind a handle.
+#[inline(always)]
+fn with<R>(event: CUevent, work: impl FnOnce(&Event) -> CallResult<R>) -> CallResult<R> {
+    context::initialized()?;
+    let object = Object::find(Kind::Event, event)?;
+    match object.details() {
+        Details::Event(event) => {
+            event.context.healthy()?;
+            work(event)
+        }
+        _ => Err(CUDA_ERROR_INVALID_HANDLE),
+    }
+}
+
+/// Makes an event in the current context.
+///
+/// # Errors
+/// The API's code.
+pub fn make(flags: u32) -> CallResult<CUevent> {
+    if flags & !FLAGS != 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    if flags & FOR_OTHERS != 0 {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    context::with(|context| {
+        context.healthy()?;
+        let event = Event {
+            context: context.clone(),
+            flags,
+            recorded: Mutex::new(0),
+        };
+        create(Kind::Event, new_number(), Details::Event(event))
+    })
+}
+
+/// Destroys an event.
+///
+/// # Errors
+/// The API's code.
+pub fn destroy(entry: u64, handle: CUevent) -> CallResult<()> {
+    context::initialized()?;
+    let object = Object::find(Kind::Event, handle)?;
+    Object::release(Kind::Event, handle, entry)?;
+    match object.details() {
+        Details::Event(event) => {
+            forget(entry, event);
+            Ok(())
+        }
+        _ => Err(CUDA_ERROR_INVALID_HANDLE),
+    }
+}
+
+/// Nobody asks for its record any more.
+pub fn forget(entry: u64, event: &Event) {
+    let mut recorded = event.recorded();
+    if *recorded != 0 {
+        // The next call reports a session that is lost.
+        let _ = streams::retire(entry, *recorded);
+        *recorded = 0;
+    }
+}
+
+/// Records what is on a stream so far.
+///
+/// # Errors
+/// The API's code.
+pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
+    context::with(|context| {
+        with(event, |event| {
+            if !Arc::ptr_eq(&event.context, context) {
+                return Err(CUDA_ERROR_INVALID_HANDLE);
+            }
+            streams::with_lane(context, stream, |lane| {
+                streams::order(entry, context, lane)?;
+                let mut recorded = event.recorded();
+                let signals = NewEvent {
+                    number: new_number(),
+                    kept: true,
+                };
+                let call = (wire::CU_EVENT_RECORD, signals);
+                streams::enqueue(entry, call, context, lane, &[])?;
+                lane.has_one_more(context);
+                let last = std::mem::replace(&mut *recorded, signals.number.0);
+                match last {
+                    0 => Ok(()),
+                    last => streams::retire(entry, last),
+                }
+            })
+        })
+    })
+}
+
+/// What is put on a stream from here on waits for an event's record.
+///
+/// # Errors
+/// The API's code.
+pub fn stream_waits(entry: u64, stream: CUstream, event: CUevent, flags: u32) -> CallResult<()> {
+    if flags & !1 != 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| {
+        with(event, |event| {
+            streams::with_lane(context, stream, |lane| {
+                let recorded = event.recorded();
+                if *recorded == 0 {
+                    return Ok(());
+                }
+                streams::order(entry, context, lane)?;
+                post_wait(entry, context, lane, *recorded)?;
+                lane.has_one_more(context);
+                Ok(())
+            })
+        })
+    })
+}
+
+fn post_wait(
+    entry: u64,
+    context: &Context,
+    lane: &streams::Lane,
+    recorded: u64,
+) -> CallResult<()> {
+    let op = wire::CU_STREAM_WAIT_EVENT;
+    let number = new_number();
+    let waits = [recorded];
+    let call = Envelope {
+        queue: Some(lane.queue),
+        waits: waits.as_slice().into(),
+        signals: Some(number.0),
+        ..Envelope::new(op, Class::Enqueue, entry)
+    };
+    let args = gil_guest::ByHand(|to: &mut Writer<'_>| {
+        to.handle(context.number);
+        to.handle(lane.number);
+        to.number(recorded);
+        to.handle(number);
+        to.byte(0);
+    });
+    gil_guest::client()
+        .and_then(|client| client.post(&call, &args))
+        .map_err(|error| Guest::failed(op, &error))
+}
+
+/// Waits for an event's record.
+///
+/// # Errors
+/// The code of what failed, or the API's for what went wrong on the way.
+pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
+    with(event, |event| {
+        let recorded = event.recorded();
+        if *recorded == 0 {
+            return Ok(());
+        }
+        let observed = gil_guest::client()
+            .and_then(|client| client.observe(op, entry, &[*recorded]))
+            .map_err(|error| Guest::failed(op, &error))?;
+        streams::judge(&event.context, &observed)
+    })
+}
+
+/// Whether what an event recorded has ended.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_READY` if not, or as [`finish`].
+pub fn query(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
+    with(event, |event| match *event.recorded() {
+        0 => Ok(()),
+        recorded => streams::is_over(entry, op, &event.context, recorded),
+    })
+}
+
+/// Milliseconds of simulated time between the ends of two events' records.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_READY` if either has not ended, `CUDA_ERROR_INVALID_HANDLE` if either is
+/// not recorded or has no times, or as [`finish`].
+pub fn between(entry: u64, op: Op, start: CUevent, end: CUevent) -> CallResult<f32> {
+    let ended_at = |event: CUevent| {
+        with(event, |event| {
+            let recorded = *event.recorded();
+            if recorded == 0 || event.flags & NO_TIMES != 0 {
+                return Err(CUDA_ERROR_INVALID_HANDLE);
+            }
+            let observed = gil_guest::client()
+                .and_then(|client| client.poll(op, entry, &[recorded]))
+                .map_err(|error| Guest::failed(op, &error))?;
+            match observed.first().filter(|it| it.state == State::Complete) {
+                None => Err(CUDA_ERROR_NOT_READY),
+                Some(seen) => {
+                    streams::judge(&event.context, &observed)?;
+                    Ok(seen.end_ns)
+                }
+            }
+        })
+    };
+    let (from, to) = (ended_at(start)?, ended_at(end)?);
+    let passed = i128::from(to) - i128::from(from);
+    Ok((passed as f64 / 1e6) as f32)
+}

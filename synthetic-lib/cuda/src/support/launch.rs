@@ -1,0 +1,430 @@
+//! Launching kernels. The board checks the first launch of each shape; an equal one cannot
+//! fail later, so it travels in a batch.
+
+use super::context::{self, Context};
+use super::{Details, streams};
+use crate::generated::manual::{Guest, Object, Request};
+use crate::generated::types::*;
+use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
+use gil_guest::api::{Api, CallResult, new_number};
+use gil_wire::call::{Handle, INLINE_MAX, NewEvent};
+use gil_wire::compact::Writer;
+use gil_wire::envelope::{Class, Engine, Envelope};
+use gil_wire::generated::cuda::{self as wire, Kind};
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A function of a module.
+#[derive(Debug)]
+pub struct Function {
+    /// Its context.
+    pub context: Arc<Context>,
+    /// The program's handle of its module.
+    pub module: usize,
+    /// Its name.
+    pub name: CString,
+    /// Its parameters, as the board's driver has them.
+    pub params: Params,
+    /// What the board accepted of it.
+    accepted: Mutex<Accepted<Geometry>>,
+}
+
+impl Function {
+    /// One of which nothing is accepted yet.
+    pub fn new(context: Arc<Context>, module: usize, name: CString, params: Params) -> Self {
+        Self {
+            context,
+            module,
+            name,
+            params,
+            accepted: Mutex::default(),
+        }
+    }
+
+    fn accepted(&self) -> MutexGuard<'_, Accepted<Geometry>> {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next launch is judged anew.
+    pub fn forget(&self) {
+        *self.accepted() = Accepted::default();
+    }
+}
+
+/// A kernel's parameters: where each stands, and its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Params {
+    all: Box<[(u32, u32)]>,
+    /// Of all together.
+    len: usize,
+}
+
+impl Params {
+    /// From the board's numbers, two a parameter; `None` if they overlap.
+    pub fn new(words: &[u64]) -> Option<Self> {
+        let (pairs, rest) = words.as_chunks::<2>();
+        let mut end = 0u64;
+        let mut all = Vec::new();
+        for &[offset, size] in pairs {
+            if offset < end || !rest.is_empty() {
+                return None;
+            }
+            end = offset.checked_add(size)?;
+            all.push((u32::try_from(offset).ok()?, u32::try_from(size).ok()?));
+        }
+        Some(Self {
+            all: all.into(),
+            len: usize::try_from(end).ok().filter(|len| *len <= 1 << 20)?,
+        })
+    }
+
+    /// Where a parameter stands, and its bytes.
+    pub fn get(&self, index: usize) -> Option<(usize, usize)> {
+        let (offset, size) = *self.all.get(index)?;
+        Some((offset as usize, size as usize))
+    }
+
+    /// Whether there is a value for each.
+    ///
+    /// # Safety
+    /// `values` is null or names as many pointers as there are parameters.
+    #[inline(always)]
+    unsafe fn has_values(&self, values: *mut *mut c_void) -> bool {
+        // SAFETY: the caller's.
+        let value = |n: usize| unsafe { *values.add(n) };
+        self.all.is_empty()
+            || !values.is_null() && (0..self.all.len()).all(|n| !value(n).is_null())
+    }
+
+    /// Writes the values, each at its place.
+    ///
+    /// # Safety
+    /// `values` names pointers to as many bytes as each parameter has.
+    #[inline(always)]
+    unsafe fn write(&self, values: *mut *mut c_void, to: &mut Writer<'_>) {
+        to.number(self.len as u64);
+        let mut at = 0;
+        for (n, &(offset, size)) in self.all.iter().enumerate() {
+            while at < offset {
+                to.byte(0);
+                at += 1;
+            }
+            // SAFETY: the caller's.
+            unsafe {
+                let value = (*values.add(n)).cast::<u8>();
+                match size {
+                    4 => to.piece(&value.cast::<[u8; 4]>().read(), 4),
+                    8 => to.piece(&value.cast::<[u8; 8]>().read(), 8),
+                    _ => to.raw(std::slice::from_raw_parts(value, size as usize)),
+                }
+            }
+            at += size;
+        }
+    }
+
+    /// The same as bytes.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
+    unsafe fn bytes(&self, values: *mut *mut c_void) -> Vec<u8> {
+        let mut bytes = vec![0; self.len];
+        for (n, &(offset, size)) in self.all.iter().enumerate() {
+            // SAFETY: the caller's.
+            let value = unsafe {
+                std::slice::from_raw_parts((*values.add(n)).cast::<u8>(), size as usize)
+            };
+            bytes[offset as usize..][..size as usize].copy_from_slice(value);
+        }
+        bytes
+    }
+}
+
+/// How a kernel is launched: blocks, threads of each, bytes of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of each.
+    pub block: [u32; 3],
+    /// Bytes.
+    pub shared: u32,
+}
+
+impl Shape for Geometry {
+    /// Without a branch a number.
+    #[inline(always)]
+    fn is(&self, other: &Self) -> bool {
+        let ([a, b, c], [d, e, f]) = (self.grid, self.block);
+        let ([u, v, w], [x, y, z]) = (other.grid, other.block);
+        (a ^ u) | (b ^ v) | (c ^ w) | (d ^ x) | (e ^ y) | (f ^ z) | (self.shared ^ other.shared)
+            == 0
+    }
+
+    #[inline(always)]
+    fn covers(&self, other: &Self) -> bool {
+        self.is(other)
+    }
+}
+
+/// [`wire::CuLaunchKernelArgs`], borrowed.
+struct Args<'a> {
+    context: Handle,
+    stream: Handle,
+    function: Handle,
+    geometry: &'a Geometry,
+    params: &'a Params,
+    values: *mut *mut c_void,
+    event: NewEvent,
+}
+
+/// The number of the variant of data inside a message.
+const INLINE: u8 = 1;
+
+impl Parts for Args<'_> {
+    fn write_front(&self, to: &mut Writer<'_>) {
+        to.handle(self.context);
+        to.handle(self.stream);
+        to.handle(self.function);
+        let Geometry {
+            grid,
+            block,
+            shared,
+        } = *self.geometry;
+        grid.iter().chain(&block).for_each(|n| to.number((*n).into()));
+        to.number(shared.into());
+        to.byte(INLINE);
+    }
+
+    #[inline(always)]
+    fn write_rest(&self, to: &mut Writer<'_>) {
+        // SAFETY: the program's promise; there is a value for each parameter.
+        unsafe { self.params.write(self.values, to) };
+        to.handle(self.event.number);
+        to.byte(self.event.kept.into());
+    }
+}
+
+/// Launches a function.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// As `cuLaunchKernel` in CUDA's documentation.
+#[inline]
+pub unsafe fn launch(
+    entry: u64,
+    handle: CUfunction,
+    geometry: &Geometry,
+    stream: CUstream,
+    (values, extra): (*mut *mut c_void, *mut *mut c_void),
+) -> CallResult<()> {
+    context::with(|context| {
+        let object = Object::find(Kind::Function, handle)?;
+        let Details::Function(function) = object.details() else {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        };
+        if !Arc::ptr_eq(&function.context, context) {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        // SAFETY: the caller's.
+        if !extra.is_null() || unsafe { !function.params.has_values(values) } {
+            return Err(refusal(values, extra));
+        }
+        streams::with_lane(context, stream, |lane| {
+            streams::order(entry, context, lane)?;
+            let args = Args {
+                context: context.number,
+                stream: lane.number,
+                function: object.number(),
+                geometry,
+                params: &function.params,
+                values,
+                event: NewEvent {
+                    number: new_number(),
+                    kept: false,
+                },
+            };
+            let call = Envelope {
+                queue: Some(lane.queue),
+                engine: Engine::COMPUTE,
+                signals: Some(args.event.number.0),
+                ..Envelope::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry)
+            };
+            let queue = Handle(lane.queue.id);
+            let front = function.accepted().like(queue, geometry);
+            match front {
+                Some(front) => accepted::post::<Guest>(&call, &args, &front)?,
+                // SAFETY: the caller's.
+                None => unsafe { first(&call, &args, function, context) }?,
+            }
+            lane.has_one_more(context);
+            Ok(())
+        })
+    })
+}
+
+/// Why a launch without usable values is refused. Values in one buffer are not offered.
+#[cold]
+fn refusal(values: *mut *mut c_void, extra: *mut *mut c_void) -> CUresult {
+    match values.is_null() && !extra.is_null() {
+        true => CUDA_ERROR_NOT_SUPPORTED,
+        false => CUDA_ERROR_INVALID_VALUE,
+    }
+}
+
+/// Has the board judge a launch.
+///
+/// # Safety
+/// As [`launch`].
+#[inline(never)]
+unsafe fn first(
+    call: &Envelope<'_>,
+    args: &Args<'_>,
+    function: &Function,
+    context: &Context,
+) -> CallResult<()> {
+    let asked = match args.params.len <= INLINE_MAX {
+        true => {
+            let front = Front::new(args);
+            let asked = accepted::ask::<Guest>(call, args, &front, |reply| {
+                let reply: wire::CuLaunchKernelReply = reply.decode()?;
+                Guest::check(reply.result)
+            });
+            if asked.is_ok() {
+                let queue = Handle(call.queue.map_or(0, |queue| queue.id));
+                function.accepted().accept(queue, args.geometry, front);
+            }
+            asked
+        }
+        // SAFETY: the caller's.
+        false => unsafe { large(call, args) },
+    };
+    asked.or_else(|code| context.failed(code))
+}
+
+/// The same of values that do not fit into a message.
+///
+/// # Safety
+/// As [`launch`].
+unsafe fn large(call: &Envelope<'_>, args: &Args<'_>) -> CallResult<()> {
+    let mut request = Request::new(call.op, call.class, call.entry);
+    if let Some(queue) = call.queue {
+        request.queue(queue, call.engine);
+    }
+    request.signals(args.event.number, false);
+    let Geometry {
+        grid,
+        block,
+        shared,
+    } = *args.geometry;
+    // SAFETY: the caller's; the bytes are an argument of this request alone.
+    let params = unsafe { request.input_of(args.params.bytes(args.values)) };
+    let args = wire::CuLaunchKernelArgs {
+        current: args.context,
+        hStream: args.stream,
+        f: args.function,
+        grid_x: grid[0],
+        grid_y: grid[1],
+        grid_z: grid[2],
+        block_x: block[0],
+        block_y: block[1],
+        block_z: block[2],
+        shared,
+        params,
+        event: args.event,
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::CuLaunchKernelReply = reply.decode()?;
+        Guest::check(reply.result)
+    })
+}
+
+/// An operation was refused although its like had been accepted: from here on
+/// the board judges every shape of launch anew, before it is answered.
+#[cold]
+pub fn forget_all() {
+    for function in Object::all(Kind::Function) {
+        if let Details::Function(function) = function.details() {
+            function.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_wire::call::InData;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parameters_do_not_overlap() {
+        let params = Params::new(&[0, 8, 8, 4, 16, 12]).unwrap();
+        assert_eq!((params.len, params.get(2)), (28, Some((16, 12))));
+        assert_eq!(params.get(3), None);
+        assert_eq!(Params::new(&[0, 8, 4, 4]), None);
+        assert_eq!(Params::new(&[0, 8, 8]), None);
+        assert_eq!(Params::new(&[u64::MAX, 8]), None);
+        assert_eq!(Params::new(&[0, 1 << 21]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn arguments_are_written_as_postcard_does(
+            handles: [u64; 4],
+            grid: [u32; 3],
+            block: [u32; 3],
+            shared: u32,
+            sizes in prop::collection::vec(1u64..40, 0..6),
+        ) {
+            let (mut words, mut at) = (Vec::new(), 0u64);
+            for size in &sizes {
+                words.extend([at, *size]);
+                at = (at + size).next_multiple_of(8);
+            }
+            let params = Params::new(&words).unwrap();
+            let mut values: Vec<Vec<u8>> = sizes
+                .iter()
+                .enumerate()
+                .map(|(n, size)| vec![n as u8 + 1; *size as usize])
+                .collect();
+            let mut pointers: Vec<*mut c_void> =
+                values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
+            let [context, stream, function, number] = handles.map(Handle);
+            let geometry = Geometry { grid, block, shared };
+            let args = Args {
+                context,
+                stream,
+                function,
+                geometry: &geometry,
+                params: &params,
+                values: pointers.as_mut_ptr(),
+                event: NewEvent { number, kept: false },
+            };
+            // SAFETY: there is a value for each parameter.
+            let bytes = unsafe { params.bytes(pointers.as_mut_ptr()) };
+            let wanted = postcard::to_stdvec(&wire::CuLaunchKernelArgs {
+                current: context,
+                hStream: stream,
+                f: function,
+                grid_x: grid[0],
+                grid_y: grid[1],
+                grid_z: grid[2],
+                block_x: block[0],
+                block_y: block[1],
+                block_z: block[2],
+                shared,
+                params: InData::Inline(&bytes),
+                event: args.event,
+            })
+            .unwrap();
+            for front in [Front::NONE, Front::new(&args)] {
+                let mut bytes = [0; 600];
+                let mut writer = Writer::new(&mut bytes, 0);
+                args.write_behind(&front, &mut writer);
+                let len = writer.end().unwrap();
+                prop_assert_eq!(&bytes[..len], wanted.as_slice());
+            }
+        }
+    }
+}

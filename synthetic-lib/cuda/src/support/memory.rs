@@ -1,0 +1,283 @@
+//! The device's memory, by the ranges that the board gave; and the program's own memory that
+//! is pinned, which here is memory like any other: the driver pins what calls name.
+
+use super::context::{self, Context};
+use super::streams;
+use crate::generated::manual::{Guest, Request};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult};
+use gil_wire::envelope::Class;
+use gil_wire::generated::cuda as wire;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A range of the device's memory.
+#[derive(Debug)]
+struct Range {
+    len: u64,
+    context: Arc<Context>,
+}
+
+/// The ranges of all contexts, by address. A device's addresses are of one space.
+static DEVICES: Mutex<BTreeMap<u64, Range>> = Mutex::new(BTreeMap::new());
+
+fn devices() -> MutexGuard<'static, BTreeMap<u64, Range>> {
+    DEVICES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The range that an address is in.
+fn range_of(address: u64) -> Option<(u64, u64)> {
+    let all = devices();
+    let (base, range) = all.range(..=address).next_back()?;
+    (address - base < range.len).then_some((*base, range.len))
+}
+
+/// Whether an address is of the device's memory.
+pub fn is_devices(address: u64) -> bool {
+    range_of(address).is_some()
+}
+
+/// A variable of a module is there.
+pub fn note(address: u64, len: u64, context: &Arc<Context>) {
+    let context = context.clone();
+    devices().insert(address, Range { len, context });
+}
+
+/// A context is gone, and its memory with it.
+pub fn forget(context: &Arc<Context>) {
+    devices().retain(|_, range| !Arc::ptr_eq(&range.context, context));
+}
+
+/// The range that an address is in: where it begins, and its bytes.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_FOUND`.
+pub fn range(address: u64) -> CallResult<(u64, u64)> {
+    context::with(|context| context.healthy())?;
+    range_of(address).ok_or(CUDA_ERROR_NOT_FOUND)
+}
+
+/// Allocates memory of the device's.
+///
+/// # Errors
+/// The API's code.
+pub fn allocate(entry: u64, bytes: usize) -> CallResult<CUdeviceptr> {
+    if bytes == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| {
+        context.healthy()?;
+        let args = wire::CuMemAllocV2Args {
+            current: context.number,
+            bytes: bytes as u64,
+        };
+        let request = Request::new(wire::CU_MEM_ALLOC_V2, Class::Sync, entry);
+        let address = request.forward(&args, |reply| {
+            let reply: wire::CuMemAllocV2Reply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Ok(reply.address)
+        });
+        let address = address.or_else(|code| context.failed(code))?;
+        note(address, bytes as u64, context);
+        Ok(address)
+    })
+}
+
+/// Allocates rows of the device's memory; also how far they are apart.
+///
+/// # Errors
+/// The API's code.
+pub fn allocate_rows(
+    entry: u64,
+    width: usize,
+    height: usize,
+    element: u32,
+) -> CallResult<(CUdeviceptr, usize)> {
+    if width == 0 || height == 0 || ![4, 8, 16].contains(&element) {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| {
+        context.healthy()?;
+        let args = wire::CuMemAllocPitchV2Args {
+            current: context.number,
+            width: width as u64,
+            height: height as u64,
+            element,
+        };
+        let request = Request::new(wire::CU_MEM_ALLOC_PITCH_V2, Class::Sync, entry);
+        let made = request.forward(&args, |reply| {
+            let reply: wire::CuMemAllocPitchV2Reply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Ok((reply.address, reply.pitch))
+        });
+        let (address, pitch) = made.or_else(|code| context.failed(code))?;
+        let len = pitch.saturating_mul(height as u64);
+        note(address, len, context);
+        Ok((address, pitch as usize))
+    })
+}
+
+/// Frees memory of the device's, once all that may use it has ended.
+///
+/// # Errors
+/// The API's code.
+pub fn free(entry: u64, address: CUdeviceptr) -> CallResult<()> {
+    context::with(|context| {
+        context.healthy()?;
+        if address == 0 {
+            return Ok(());
+        }
+        let known = |all: &BTreeMap<u64, Range>| {
+            let range = all.get(&address)?;
+            Some(range.context.clone())
+        };
+        let owner = known(&devices()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        streams::finish_all(entry, wire::CU_MEM_FREE_V2, &owner)?;
+        let args = wire::CuMemFreeV2Args {
+            current: owner.number,
+            address,
+        };
+        let request = Request::new(wire::CU_MEM_FREE_V2, Class::Sync, entry);
+        let freed = request.forward(&args, |reply| {
+            let reply: wire::CuMemFreeV2Reply = reply.decode()?;
+            Guest::check(reply.result)
+        });
+        freed.or_else(|code| context.failed(code))?;
+        devices().remove(&address);
+        Ok(())
+    })
+}
+
+/// Memory of the program's that is pinned.
+#[derive(Debug)]
+struct Pinned {
+    len: usize,
+    flags: u32,
+    /// Whether the library allocated it.
+    is_own: bool,
+}
+
+static PINNED: Mutex<BTreeMap<usize, Pinned>> = Mutex::new(BTreeMap::new());
+
+fn pinned() -> MutexGuard<'static, BTreeMap<usize, Pinned>> {
+    PINNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Usable by all contexts, with an address for the device, not cached.
+const HOST_FLAGS: u32 = 7;
+/// With an address for the device.
+const MAPPED: u32 = 2;
+/// What pages have, and vectors need.
+const ALIGNMENT: usize = 4096;
+
+/// Allocates pinned memory.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_SUPPORTED` for memory that kernels use in place, or the API's code.
+pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
+    if bytes == 0 || flags & !HOST_FLAGS != 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| context.healthy())?;
+    if flags & MAPPED != 0 {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let mut place = std::ptr::null_mut();
+    // SAFETY: `place` has space for an address.
+    let failed = unsafe { libc::posix_memalign(&mut place, ALIGNMENT, bytes) };
+    if failed != 0 || place.is_null() {
+        return Err(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    let known = Pinned {
+        len: bytes,
+        flags,
+        is_own: true,
+    };
+    pinned().insert(place.expose_provenance(), known);
+    Ok(place)
+}
+
+/// Frees pinned memory, once all that may use it has ended.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for other memory.
+pub fn free_host(entry: u64, place: *mut c_void) -> CallResult<()> {
+    if place.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| streams::finish_all(entry, wire::CU_MEM_FREE_HOST, context))?;
+    let mut all = pinned();
+    let is_own = all.get(&place.addr()).is_some_and(|it| it.is_own);
+    if !is_own {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    all.remove(&place.addr());
+    drop(all);
+    // SAFETY: it was allocated so, and is freed once.
+    unsafe { libc::free(place) };
+    Ok(())
+}
+
+/// Pins memory of the program's.
+///
+/// # Errors
+/// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if any of it is, `CUDA_ERROR_NOT_SUPPORTED` for
+/// memory that kernels use in place, or the API's code.
+pub fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> {
+    const ALL: u32 = 15;
+    let end = place.addr().checked_add(bytes);
+    if place.is_null() || bytes == 0 || flags & !ALL != 0 || end.is_none() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| context.healthy())?;
+    if flags & !1 != 0 {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let (from, end) = (place.addr(), end.unwrap_or(usize::MAX));
+    let mut all = pinned();
+    let before = all.range(..end).next_back();
+    if before.is_some_and(|(base, known)| base + known.len > from) {
+        return Err(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    let known = Pinned {
+        len: bytes,
+        flags,
+        is_own: false,
+    };
+    all.insert(from, known);
+    Ok(())
+}
+
+/// Memory of the program's is not pinned any more.
+///
+/// # Errors
+/// `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED`.
+pub fn unregister(place: *mut c_void) -> CallResult<()> {
+    if place.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| context.healthy())?;
+    let mut all = pinned();
+    match all.get(&place.addr()) {
+        Some(known) if !known.is_own => {
+            all.remove(&place.addr());
+            Ok(())
+        }
+        _ => Err(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+    }
+}
+
+/// How pinned memory was allocated.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for other memory.
+pub fn host_flags(place: *mut c_void) -> CallResult<u32> {
+    context::with(|context| context.healthy())?;
+    let all = pinned();
+    let known = all.range(..=place.addr()).next_back();
+    known
+        .filter(|(base, known)| place.addr() - **base < known.len)
+        .map(|(_, known)| known.flags)
+        .ok_or(CUDA_ERROR_INVALID_VALUE)
+}

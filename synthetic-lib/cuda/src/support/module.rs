@@ -1,0 +1,268 @@
+//! Modules, their functions and variables.
+
+use super::context::{self, Context};
+use super::launch::{Function, Params};
+use super::{Details, create, image, memory};
+use crate::generated::manual::{Guest, Object, Request};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult, new_number};
+use gil_wire::Op;
+use gil_wire::envelope::Class;
+use gil_wire::generated::cuda::{self as wire, Kind};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A module.
+#[derive(Debug)]
+pub struct Module {
+    /// Its context.
+    pub context: Arc<Context>,
+    /// The handles of its functions that the program asked for.
+    functions: Mutex<HashMap<CString, usize>>,
+}
+
+/// Options of the compiler whose values are numbers for it.
+const SENT: [CUjit_option; 10] = [0, 1, 7, 8, 9, 10, 11, 12, 13, 14];
+/// Places of options that only tell something: a time, the bytes of two texts.
+const TIME: CUjit_option = 2;
+const INFO_TEXT: CUjit_option = 3;
+const INFO_BYTES: CUjit_option = 4;
+const ERROR_TEXT: CUjit_option = 5;
+const ERROR_BYTES: CUjit_option = 6;
+/// Most options.
+const OPTIONS_MAX: u32 = 64;
+
+/// Reads the options of a load: those of the compiler, as pairs of words. It tells nothing:
+/// texts are empty.
+///
+/// # Safety
+/// `options` and `values` name as many options and values.
+unsafe fn options(
+    count: u32,
+    options: *mut CUjit_option,
+    values: *mut *mut c_void,
+) -> CallResult<Vec<u64>> {
+    if count > 0 && (options.is_null() || values.is_null()) || count > OPTIONS_MAX {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let mut sent = Vec::new();
+    for n in 0..count as usize {
+        // SAFETY: the caller's; a text has space for a byte.
+        unsafe {
+            let (option, value) = (*options.add(n), values.add(n));
+            match option {
+                TIME | INFO_BYTES | ERROR_BYTES => *value = std::ptr::null_mut(),
+                INFO_TEXT | ERROR_TEXT if !(*value).is_null() => (*value).cast::<u8>().write(0),
+                INFO_TEXT | ERROR_TEXT => {}
+                option if SENT.contains(&option) => {
+                    sent.extend([u64::from(option.cast_unsigned()), (*value).addr() as u64]);
+                }
+                _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
+            }
+        }
+    }
+    Ok(sent)
+}
+
+/// Loads a module into the current context.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// As `cuModuleLoadDataEx` in CUDA's documentation.
+pub unsafe fn load(
+    (entry, op): (u64, Op),
+    image: *const c_void,
+    (count, names, values): (u32, *mut CUjit_option, *mut *mut c_void),
+) -> CallResult<CUmodule> {
+    context::with(|context| {
+        context.healthy()?;
+        // SAFETY: the caller's.
+        let (options, (place, len)) =
+            unsafe { (options(count, names, values)?, image::find(image)?) };
+        let new = new_number();
+        let mut request = Request::new(op, Class::Sync, entry);
+        // All calls that load have the same arguments.
+        let args = wire::CuModuleLoadDataArgs {
+            current: context.number,
+            new,
+            // SAFETY: the image is as long as it says.
+            image: unsafe { request.input(place, len) },
+            options,
+        };
+        let loaded = request.forward(&args, |reply| {
+            let reply: wire::CuModuleLoadDataReply = reply.decode()?;
+            Guest::check(reply.result)
+        });
+        loaded.or_else(|code| context.failed(code))?;
+        let module = Module {
+            context: context.clone(),
+            functions: Mutex::default(),
+        };
+        create(Kind::Module, new, Details::Module(module))
+    })
+}
+
+/// Loads a module from a file of the guest's.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `name` is null or a text.
+pub unsafe fn load_file(entry: u64, name: *const c_char) -> CallResult<CUmodule> {
+    if name.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| context.healthy())?;
+    // SAFETY: the caller's.
+    let name = unsafe { CStr::from_ptr(name) };
+    let mut bytes =
+        std::fs::read(OsStr::from_bytes(name.to_bytes())).map_err(|_| CUDA_ERROR_FILE_NOT_FOUND)?;
+    // A text ends with a 0 for the driver, and not in a file.
+    bytes.push(0);
+    if !gil_cuda_common::image::is_whole(&bytes) {
+        return Err(CUDA_ERROR_INVALID_IMAGE);
+    }
+    let none = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    let call = (entry, wire::CU_MODULE_LOAD);
+    // SAFETY: it is a whole image.
+    unsafe { load(call, bytes.as_ptr().cast(), none) }
+}
+
+fn with<R>(module: CUmodule, work: impl FnOnce(&Object, &Module) -> CallResult<R>) -> CallResult<R> {
+    context::initialized()?;
+    let object = Object::find(Kind::Module, module)?;
+    match object.details() {
+        Details::Module(module) => {
+            module.context.healthy()?;
+            work(&object, module)
+        }
+        _ => Err(CUDA_ERROR_INVALID_HANDLE),
+    }
+}
+
+/// Unloads a module, once all that may use it has ended.
+///
+/// # Errors
+/// The API's code.
+pub fn unload(entry: u64, handle: CUmodule) -> CallResult<()> {
+    with(handle, |object, module| {
+        let op = wire::CU_MODULE_UNLOAD;
+        super::streams::finish_all(entry, op, &module.context)?;
+        Object::release(Kind::Module, handle, entry)?;
+        let mut functions = module
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for (_, function) in functions.drain() {
+            let function: *mut c_void = std::ptr::with_exposed_provenance_mut(function);
+            let _ = Object::release(Kind::Function, function, entry);
+        }
+        let args = wire::CuModuleUnloadArgs {
+            hmod: object.number(),
+        };
+        let request = Request::new(op, Class::Sync, entry);
+        request.forward(&args, |reply| {
+            let reply: wire::CuModuleUnloadReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// The function of this name. Asked for again, it is the same.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `name` is null or a text.
+pub unsafe fn function(
+    entry: u64,
+    handle: CUmodule,
+    name: *const c_char,
+) -> CallResult<CUfunction> {
+    if name.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the caller's.
+    let name = unsafe { CStr::from_ptr(name) };
+    with(handle, |object, module| {
+        let mut functions = module
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = functions.get(name) {
+            return Ok(std::ptr::with_exposed_provenance_mut(*known));
+        }
+        let new = new_number();
+        let mut request = Request::new(wire::CU_MODULE_GET_FUNCTION, Class::Sync, entry);
+        let args = wire::CuModuleGetFunctionArgs {
+            hmod: object.number(),
+            new,
+            // SAFETY: a text.
+            name: unsafe { request.string(name.as_ptr()) },
+        };
+        let params = request.forward(&args, |reply| {
+            let reply: wire::CuModuleGetFunctionReply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Params::new(&reply.params).ok_or(Guest::GARBLED)
+        })?;
+        let address = handle.expose_provenance();
+        let function = Function::new(module.context.clone(), address, name.into(), params);
+        let made: CUfunction = create(Kind::Function, new, Details::Function(function))?;
+        functions.insert(name.into(), made.expose_provenance());
+        Ok(made)
+    })
+}
+
+/// Where a variable is, and its bytes.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `name` is null or a text.
+pub unsafe fn variable(
+    entry: u64,
+    handle: CUmodule,
+    name: *const c_char,
+) -> CallResult<(CUdeviceptr, usize)> {
+    if name.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    with(handle, |object, module| {
+        let mut request = Request::new(wire::CU_MODULE_GET_GLOBAL_V2, Class::Query, entry);
+        let args = wire::CuModuleGetGlobalV2Args {
+            hmod: object.number(),
+            // SAFETY: the caller's.
+            name: unsafe { request.string(name) },
+        };
+        let (address, bytes) = request.forward(&args, |reply| {
+            let reply: wire::CuModuleGetGlobalV2Reply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Ok((reply.address, reply.bytes))
+        })?;
+        memory::note(address, bytes, &module.context);
+        Ok((address, bytes as usize))
+    })
+}
+
+/// Does something with what is known of a function.
+///
+/// # Errors
+/// The API's code.
+pub fn with_function<R>(
+    function: CUfunction,
+    work: impl FnOnce(&Function) -> CallResult<R>,
+) -> CallResult<R> {
+    context::initialized()?;
+    let object = Object::find(Kind::Function, function)?;
+    match object.details() {
+        Details::Function(function) => work(function),
+        _ => Err(CUDA_ERROR_INVALID_HANDLE),
+    }
+}

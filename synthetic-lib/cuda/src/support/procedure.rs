@@ -1,0 +1,212 @@
+//! Functions by name: `cuGetProcAddress` chooses the latest symbol of a name that the version
+//! of CUDA has for which the program was built.
+
+use crate::generated::exports;
+use crate::generated::types::*;
+use gil_guest::api::CallResult;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// Streams without a name are the thread's own.
+const PER_THREAD: u64 = 2;
+/// Every flag.
+const FLAGS: u64 = 3;
+
+/// The function of this name that a version has, and what is to be said of it.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_FOUND`, or `CUDA_ERROR_INVALID_VALUE` for null and unknown flags.
+///
+/// # Safety
+/// `symbol` is null or a text.
+pub unsafe fn find(
+    symbol: *const c_char,
+    version: c_int,
+    flags: u64,
+) -> (CallResult<*mut c_void>, CUdriverProcAddressQueryResult) {
+    if symbol.is_null() || flags & !FLAGS != 0 {
+        return (
+            Err(CUDA_ERROR_INVALID_VALUE),
+            CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+        );
+    }
+    // SAFETY: the caller's.
+    let symbol = unsafe { CStr::from_ptr(symbol) };
+    match chosen(symbol, version, flags & PER_THREAD != 0) {
+        Ok(name) => (Ok(exports::find(name)), CU_GET_PROC_ADDRESS_SUCCESS),
+        Err(why) => (Err(CUDA_ERROR_NOT_FOUND), why),
+    }
+}
+
+/// The symbol that a name stands for.
+fn chosen(
+    symbol: &CStr,
+    version: c_int,
+    per_thread: bool,
+) -> Result<&'static CStr, CUdriverProcAddressQueryResult> {
+    let of_name = || SYMBOLS.iter().filter(|(base, ..)| *base == symbol);
+    if of_name().next().is_none() || per_thread && has_default_stream(symbol) {
+        return Err(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    }
+    let known = of_name().filter(|(_, since, _)| *since <= version);
+    match known.max_by_key(|(_, since, _)| *since) {
+        Some((.., name)) => Ok(name),
+        None => Err(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+    }
+}
+
+/// Whether a function may work on a default stream: gil has none for each thread.
+fn has_default_stream(symbol: &CStr) -> bool {
+    let begins = |start: &str| symbol.to_bytes().starts_with(start.as_bytes());
+    let starts = ["cuMemcpy", "cuMemset", "cuLaunch", "cuStream", "cuEventRecord"];
+    starts.into_iter().any(begins) && symbol != c"cuStreamCreate"
+}
+
+/// Names without their version, the version of CUDA from which on each symbol is meant, and
+/// the symbol. A test compares them with the description.
+const SYMBOLS: [(&CStr, c_int, &CStr); 96] = [
+    (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
+    (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
+    (c"cuCtxGetApiVersion", 3020, c"cuCtxGetApiVersion"),
+    (c"cuCtxGetCacheConfig", 3020, c"cuCtxGetCacheConfig"),
+    (c"cuCtxGetCurrent", 4000, c"cuCtxGetCurrent"),
+    (c"cuCtxGetDevice", 2000, c"cuCtxGetDevice"),
+    (c"cuCtxGetFlags", 7000, c"cuCtxGetFlags"),
+    (c"cuCtxGetId", 12000, c"cuCtxGetId"),
+    (c"cuCtxGetLimit", 3010, c"cuCtxGetLimit"),
+    (c"cuCtxGetStreamPriorityRange", 5050, c"cuCtxGetStreamPriorityRange"),
+    (c"cuCtxPopCurrent", 4000, c"cuCtxPopCurrent_v2"),
+    (c"cuCtxPushCurrent", 4000, c"cuCtxPushCurrent_v2"),
+    (c"cuCtxSetCacheConfig", 3020, c"cuCtxSetCacheConfig"),
+    (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
+    (c"cuCtxSetLimit", 3010, c"cuCtxSetLimit"),
+    (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
+    (c"cuDeviceComputeCapability", 2000, c"cuDeviceComputeCapability"),
+    (c"cuDeviceGet", 2000, c"cuDeviceGet"),
+    (c"cuDeviceGetAttribute", 2000, c"cuDeviceGetAttribute"),
+    (c"cuDeviceGetByPCIBusId", 4010, c"cuDeviceGetByPCIBusId"),
+    (c"cuDeviceGetCount", 2000, c"cuDeviceGetCount"),
+    (c"cuDeviceGetName", 2000, c"cuDeviceGetName"),
+    (c"cuDeviceGetPCIBusId", 4010, c"cuDeviceGetPCIBusId"),
+    (c"cuDeviceGetUuid", 9020, c"cuDeviceGetUuid"),
+    (c"cuDeviceGetUuid", 11040, c"cuDeviceGetUuid_v2"),
+    (c"cuDevicePrimaryCtxGetState", 7000, c"cuDevicePrimaryCtxGetState"),
+    (c"cuDevicePrimaryCtxRelease", 11000, c"cuDevicePrimaryCtxRelease_v2"),
+    (c"cuDevicePrimaryCtxReset", 11000, c"cuDevicePrimaryCtxReset_v2"),
+    (c"cuDevicePrimaryCtxRetain", 7000, c"cuDevicePrimaryCtxRetain"),
+    (c"cuDevicePrimaryCtxSetFlags", 11000, c"cuDevicePrimaryCtxSetFlags_v2"),
+    (c"cuDeviceTotalMem", 3020, c"cuDeviceTotalMem_v2"),
+    (c"cuDriverGetVersion", 2020, c"cuDriverGetVersion"),
+    (c"cuEventCreate", 2000, c"cuEventCreate"),
+    (c"cuEventDestroy", 4000, c"cuEventDestroy_v2"),
+    (c"cuEventElapsedTime", 2000, c"cuEventElapsedTime"),
+    (c"cuEventElapsedTime", 12080, c"cuEventElapsedTime_v2"),
+    (c"cuEventQuery", 2000, c"cuEventQuery"),
+    (c"cuEventRecord", 2000, c"cuEventRecord"),
+    (c"cuEventSynchronize", 2000, c"cuEventSynchronize"),
+    (c"cuFuncGetAttribute", 2020, c"cuFuncGetAttribute"),
+    (c"cuFuncGetModule", 11000, c"cuFuncGetModule"),
+    (c"cuFuncGetName", 12030, c"cuFuncGetName"),
+    (c"cuFuncGetParamInfo", 12040, c"cuFuncGetParamInfo"),
+    (c"cuFuncSetAttribute", 9000, c"cuFuncSetAttribute"),
+    (c"cuFuncSetCacheConfig", 3000, c"cuFuncSetCacheConfig"),
+    (c"cuGetErrorName", 6000, c"cuGetErrorName"),
+    (c"cuGetErrorString", 6000, c"cuGetErrorString"),
+    (c"cuGetExportTable", 3000, c"cuGetExportTable"),
+    (c"cuGetProcAddress", 11030, c"cuGetProcAddress"),
+    (c"cuGetProcAddress", 12000, c"cuGetProcAddress_v2"),
+    (c"cuInit", 2000, c"cuInit"),
+    (c"cuLaunchKernel", 4000, c"cuLaunchKernel"),
+    (c"cuMemAlloc", 3020, c"cuMemAlloc_v2"),
+    (c"cuMemAllocHost", 3020, c"cuMemAllocHost_v2"),
+    (c"cuMemAllocPitch", 3020, c"cuMemAllocPitch_v2"),
+    (c"cuMemFree", 3020, c"cuMemFree_v2"),
+    (c"cuMemFreeHost", 2000, c"cuMemFreeHost"),
+    (c"cuMemGetAddressRange", 3020, c"cuMemGetAddressRange_v2"),
+    (c"cuMemGetInfo", 3020, c"cuMemGetInfo_v2"),
+    (c"cuMemHostAlloc", 2020, c"cuMemHostAlloc"),
+    (c"cuMemHostGetFlags", 2030, c"cuMemHostGetFlags"),
+    (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
+    (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
+    (c"cuMemcpy", 4000, c"cuMemcpy"),
+    (c"cuMemcpyAsync", 4000, c"cuMemcpyAsync"),
+    (c"cuMemcpyDtoD", 3020, c"cuMemcpyDtoD_v2"),
+    (c"cuMemcpyDtoDAsync", 3020, c"cuMemcpyDtoDAsync_v2"),
+    (c"cuMemcpyDtoH", 3020, c"cuMemcpyDtoH_v2"),
+    (c"cuMemcpyDtoHAsync", 3020, c"cuMemcpyDtoHAsync_v2"),
+    (c"cuMemcpyHtoD", 3020, c"cuMemcpyHtoD_v2"),
+    (c"cuMemcpyHtoDAsync", 3020, c"cuMemcpyHtoDAsync_v2"),
+    (c"cuMemsetD16", 3020, c"cuMemsetD16_v2"),
+    (c"cuMemsetD16Async", 3020, c"cuMemsetD16Async"),
+    (c"cuMemsetD32", 3020, c"cuMemsetD32_v2"),
+    (c"cuMemsetD32Async", 3020, c"cuMemsetD32Async"),
+    (c"cuMemsetD8", 3020, c"cuMemsetD8_v2"),
+    (c"cuMemsetD8Async", 3020, c"cuMemsetD8Async"),
+    (c"cuModuleGetFunction", 2000, c"cuModuleGetFunction"),
+    (c"cuModuleGetGlobal", 3020, c"cuModuleGetGlobal_v2"),
+    (c"cuModuleGetLoadingMode", 11070, c"cuModuleGetLoadingMode"),
+    (c"cuModuleLoad", 2000, c"cuModuleLoad"),
+    (c"cuModuleLoadData", 2000, c"cuModuleLoadData"),
+    (c"cuModuleLoadDataEx", 2010, c"cuModuleLoadDataEx"),
+    (c"cuModuleLoadFatBinary", 2000, c"cuModuleLoadFatBinary"),
+    (c"cuModuleUnload", 2000, c"cuModuleUnload"),
+    (c"cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, c"cuOccupancyMaxActiveBlocksPerMultiprocessor"),
+    (c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 7000, c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"),
+    (c"cuStreamCreate", 2000, c"cuStreamCreate"),
+    (c"cuStreamCreateWithPriority", 5050, c"cuStreamCreateWithPriority"),
+    (c"cuStreamDestroy", 4000, c"cuStreamDestroy_v2"),
+    (c"cuStreamGetCtx", 9020, c"cuStreamGetCtx"),
+    (c"cuStreamGetFlags", 5050, c"cuStreamGetFlags"),
+    (c"cuStreamGetPriority", 5050, c"cuStreamGetPriority"),
+    (c"cuStreamQuery", 2000, c"cuStreamQuery"),
+    (c"cuStreamSynchronize", 2000, c"cuStreamSynchronize"),
+    (c"cuStreamWaitEvent", 3020, c"cuStreamWaitEvent"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_descriptions() {
+        let text = include_str!("../../../../api/cuda.toml");
+        let mut described = Vec::new();
+        for call in text.split("\n[call.").skip(1) {
+            let name = call.split(']').next().unwrap();
+            let since = call.split("since = \"").nth(1).unwrap();
+            let since = since.split('"').next().unwrap();
+            let (major, minor) = since.split_once('.').unwrap();
+            let version = 1000 * major.parse::<c_int>().unwrap() + 10 * minor.parse::<c_int>().unwrap();
+            if name.starts_with("cu") {
+                described.push((name.to_owned(), version));
+            }
+        }
+        described.sort();
+        let mut listed: Vec<_> = SYMBOLS
+            .iter()
+            .map(|(base, since, name)| {
+                let (base, name) = (base.to_str().unwrap(), name.to_str().unwrap());
+                assert!(name == base || name.starts_with(&format!("{base}_v")));
+                (name.to_owned(), *since)
+            })
+            .collect();
+        listed.sort();
+        assert_eq!(listed, described);
+        let missing = SYMBOLS.iter().find(|(.., name)| exports::find(name).is_null());
+        assert_eq!(missing, None);
+    }
+
+    #[test]
+    fn a_version_has_its_own_symbol() {
+        let of = |name, version| chosen(name, version, false);
+        assert_eq!(of(c"cuMemAlloc", 13000), Ok(c"cuMemAlloc_v2"));
+        let new = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+        assert_eq!(of(c"cuMemAlloc", 3010), Err(new));
+        assert_eq!(of(c"cuEventElapsedTime", 12000), Ok(c"cuEventElapsedTime"));
+        assert_eq!(of(c"cuEventElapsedTime", 13000), Ok(c"cuEventElapsedTime_v2"));
+        let none = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        assert_eq!(of(c"cuGraphCreate", 13000), Err(none));
+        assert_eq!(of(c"cuMemAlloc_v2", 13000), Err(none));
+        assert_eq!(chosen(c"cuLaunchKernel", 13000, true), Err(none));
+        assert!(chosen(c"cuMemAlloc", 13000, true).is_ok());
+    }
+}
