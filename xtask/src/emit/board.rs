@@ -265,7 +265,8 @@ impl Body<'_> {
     }
 
     fn decode(&self) -> String {
-        let args = if wire::args(self.call).is_empty() {
+        let is_by_hand = matches!(self.call.mode, Mode::Manual { .. });
+        let args = if wire::args(self.call).is_empty() && !is_by_hand {
             "_"
         } else {
             "args"

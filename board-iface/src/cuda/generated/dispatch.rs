@@ -108,7 +108,7 @@ fn cu_driver_get_version(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let _: wire::CuDriverGetVersionArgs = back_end::decode(args)?;
+    let args: wire::CuDriverGetVersionArgs = back_end::decode(args)?;
     back_end::encode(&Board::cu_driver_get_version(session, call, args)?)
 }
 
@@ -967,7 +967,7 @@ fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u
 }
 
 fn gil_retire(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let _: wire::GilRetireArgs = back_end::decode(args)?;
+    let args: wire::GilRetireArgs = back_end::decode(args)?;
     Board::gil_retire(session, call, args)?;
     Ok(Vec::new())
 }

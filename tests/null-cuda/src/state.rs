@@ -1,0 +1,247 @@
+//! What there is: contexts and what they have.
+
+use super::{Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MEMORY, OUT_OF_MEMORY, Object};
+use gil_cuda_common::ptx::Kernel;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Objects of a kind, by handles that lead nowhere.
+#[derive(Debug)]
+pub struct Objects<T>(BTreeMap<usize, T>);
+
+impl<T> Objects<T> {
+    const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    pub fn add(&mut self, object: T) -> Object {
+        let handle = next_handle();
+        self.0.insert(handle, object);
+        std::ptr::with_exposed_provenance_mut(handle)
+    }
+
+    pub fn get(&self, handle: Object) -> Option<&T> {
+        self.0.get(&handle.addr())
+    }
+
+    pub fn get_mut(&mut self, handle: Object) -> Option<&mut T> {
+        self.0.get_mut(&handle.addr())
+    }
+
+    pub fn remove(&mut self, handle: Object) -> Option<T> {
+        self.0.remove(&handle.addr())
+    }
+
+    pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
+        self.0.retain(|_, object| is_kept(object));
+    }
+}
+
+fn next_handle() -> usize {
+    static NEXT: Mutex<usize> = Mutex::new(0x1000);
+    let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    *next += 0x10;
+    *next
+}
+
+#[derive(Debug)]
+pub struct Context {
+    pub limits: [usize; 6],
+    pub cache: i32,
+    /// What a kernel did that nobody has asked for.
+    pub pending: Code,
+    /// What every call says from here on.
+    pub lasting: Code,
+    /// The default stream's.
+    clock_ns: u64,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            limits: [1024, 1 << 20, 8 << 20, 2, 2048, 0],
+            cache: 0,
+            pending: 0,
+            lasting: 0,
+            clock_ns: 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Module {
+    pub context: usize,
+    pub kernels: Vec<Kernel>,
+    /// Name, address, bytes.
+    pub variables: Vec<(String, u64, usize)>,
+}
+
+#[derive(Debug)]
+pub struct Function {
+    pub context: usize,
+    pub module: usize,
+    pub kernel: Kernel,
+    pub shared: i32,
+}
+
+#[derive(Debug)]
+pub struct Stream {
+    pub context: usize,
+    pub clock_ns: u64,
+    pub priority: i32,
+}
+
+#[derive(Debug)]
+pub struct Event {
+    pub context: usize,
+    pub at_ns: u64,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// A kernel of so many threads.
+    Kernel(u64),
+    /// So many bytes are moved.
+    Bytes(u64),
+}
+
+impl Work {
+    /// The same in every run.
+    fn takes_ns(self) -> u64 {
+        match self {
+            Self::Kernel(threads) => 5_000 + threads / 16,
+            Self::Bytes(bytes) => 2_000 + bytes / 16,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct State {
+    pub is_initialized: bool,
+    pub contexts: Objects<Context>,
+    pub modules: Objects<Module>,
+    pub functions: Objects<Function>,
+    pub streams: Objects<Stream>,
+    pub events: Objects<Event>,
+    /// The primary context and its references.
+    pub primary: Option<(usize, u32)>,
+    /// By address: the context, and the bytes.
+    pub memory: BTreeMap<u64, (usize, Vec<u8>)>,
+}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    is_initialized: false,
+    contexts: Objects::new(),
+    modules: Objects::new(),
+    functions: Objects::new(),
+    streams: Objects::new(),
+    events: Objects::new(),
+    primary: None,
+    memory: BTreeMap::new(),
+});
+
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+pub fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn set_current(context: Object) {
+    CURRENT.set(context.expose_provenance());
+}
+
+impl State {
+    pub fn current_handle(&mut self) -> Result<usize, Code> {
+        self.current()?;
+        Ok(CURRENT.get())
+    }
+
+    pub fn current(&mut self) -> Result<&mut Context, Code> {
+        let context = std::ptr::with_exposed_provenance_mut(CURRENT.get());
+        let context = self.contexts.get_mut(context).ok_or(INVALID_CONTEXT)?;
+        match context.lasting {
+            0 => Ok(context),
+            code => Err(code),
+        }
+    }
+
+    /// A context is gone, and what it had.
+    pub fn forget(&mut self, context: Object) {
+        let context = context.expose_provenance();
+        self.modules.retain(|it| it.context != context);
+        self.functions.retain(|it| it.context != context);
+        self.streams.retain(|it| it.context != context);
+        self.events.retain(|it| it.context != context);
+        self.memory.retain(|_, (owner, _)| *owner != context);
+        if CURRENT.get() == context {
+            CURRENT.set(0);
+        }
+    }
+
+    pub fn used(&self) -> u64 {
+        self.memory.values().map(|(_, it)| it.len() as u64).sum()
+    }
+
+    pub fn allocate(&mut self, context: usize, bytes: u64) -> Result<u64, Code> {
+        const FIRST: u64 = 0x7_0000_0000;
+        if bytes > MEMORY - self.used() {
+            return Err(OUT_OF_MEMORY);
+        }
+        let last = self.memory.last_key_value();
+        let end = last.map_or(FIRST, |(at, (_, it))| at + it.len() as u64);
+        let address = (end + 1).next_multiple_of(512);
+        self.memory.insert(address, (context, vec![0; bytes as usize]));
+        Ok(address)
+    }
+
+    pub fn bytes(&mut self, address: u64, len: usize) -> Result<&mut [u8], Code> {
+        let range = self.memory.range_mut(..=address).next_back();
+        let (base, (_, bytes)) = range.ok_or(INVALID_VALUE)?;
+        let from = usize::try_from(address - base).map_err(|_| INVALID_VALUE)?;
+        let end = from.checked_add(len).ok_or(INVALID_VALUE)?;
+        bytes.get_mut(from..end).ok_or(INVALID_VALUE)
+    }
+
+    /// The variable that has the values of the last launch.
+    pub fn leave_params(&mut self, module: usize, params: &[u8]) {
+        let module = self.modules.get(std::ptr::with_exposed_provenance_mut(module));
+        let mut variables = module.iter().flat_map(|it| &it.variables);
+        let found = variables.find(|(name, ..)| name == "null_params");
+        let Some(&(_, address, size)) = found else { return };
+        let len = size.min(params.len());
+        if let Ok(bytes) = self.bytes(address, len) {
+            bytes.copy_from_slice(&params[..len]);
+        }
+    }
+
+    pub fn clock(&mut self, stream: Object) -> Result<&mut u64, Code> {
+        if stream.is_null() {
+            return Ok(&mut self.current()?.clock_ns);
+        }
+        self.current()?;
+        let stream = self.streams.get_mut(stream).ok_or(INVALID_HANDLE)?;
+        Ok(&mut stream.clock_ns)
+    }
+
+    pub fn work(&mut self, stream: Object, work: Work) -> Result<(), Code> {
+        *self.clock(stream)? += work.takes_ns();
+        Ok(())
+    }
+
+    /// What was enqueued in a context has ended: what a kernel did comes out.
+    pub fn ended(&mut self, context: usize) -> Result<(), Code> {
+        let context = std::ptr::with_exposed_provenance_mut(context);
+        let context = self.contexts.get_mut(context).ok_or(INVALID_CONTEXT)?;
+        if context.pending != 0 {
+            context.lasting = context.pending;
+        }
+        match context.lasting {
+            0 => Ok(()),
+            code => Err(code),
+        }
+    }
+}
