@@ -42,8 +42,7 @@ pub mod server;
 pub mod session;
 
 /// The back ends of gil's own agent.
-pub const BACK_ENDS: &[&dyn back_end::BackEnd] =
-    &[
+pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[
     &opencl::OpenCl,
     &graphics::Graphics,
     &cuda::Cuda,

@@ -83,7 +83,7 @@ fn a_merge_onto_a_full_disk_leaves_the_earlier_file() {
 fn hollow_home(bench: &Bench) -> String {
     let home = bench.path("home");
     std::fs::create_dir(&home).unwrap();
-    let libraries = gil_guest_names::files();
+    let libraries = gil_guest_names::files(64);
     for name in ["libgil_qemu.so", "gil-init"].into_iter().chain(libraries) {
         std::fs::write(home.join(name), "").unwrap();
     }

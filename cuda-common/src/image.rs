@@ -35,7 +35,9 @@ pub trait Memory {
 
 impl Memory for &[u8] {
     fn read<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
-        self.get(usize::try_from(at).ok()?..)?.first_chunk().copied()
+        self.get(usize::try_from(at).ok()?..)?
+            .first_chunk()
+            .copied()
     }
 
     fn text_len(&self, most: u64) -> Option<u64> {
@@ -68,7 +70,9 @@ pub fn is_whole(bytes: &[u8]) -> bool {
 }
 
 fn u16_at(memory: &impl Memory, at: u64) -> Option<u64> {
-    memory.read(at).map(|bytes| u16::from_le_bytes(bytes).into())
+    memory
+        .read(at)
+        .map(|bytes| u16::from_le_bytes(bytes).into())
 }
 
 fn u32_at(memory: &impl Memory, at: u64) -> Option<u32> {
@@ -96,7 +100,9 @@ fn elf_len(memory: &impl Memory) -> Option<u64> {
         let len = u16_at(memory, entries)?.checked_mul(u16_at(memory, size)?)?;
         u64_at(memory, at)?.checked_add(len)
     };
-    let mut end = table(0x20, 0x38, 0x36)?.max(table(0x28, 0x3c, 0x3a)?).max(64);
+    let mut end = table(0x20, 0x38, 0x36)?
+        .max(table(0x28, 0x3c, 0x3a)?)
+        .max(64);
     let (sections, entry) = (u16_at(memory, 0x3c)?, u16_at(memory, 0x3a)?);
     if end > MAX || sections > 0 && entry < 64 {
         return None;

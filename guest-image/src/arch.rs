@@ -21,6 +21,14 @@ impl Arch {
         }
     }
 
+    /// The bits of its pointers.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Arm64 => 64,
+            Self::Armhf => 32,
+        }
+    }
+
     /// Rust's target for the guest's libraries.
     pub fn target(self) -> &'static str {
         match self {

@@ -279,7 +279,7 @@ impl Assets {
     /// The files of the guest's libraries, of each architecture.
     pub fn library_files(&self) -> impl Iterator<Item = (Arch, PathBuf)> {
         self.library_folders().flat_map(|(arch, folder)| {
-            gil_guest_names::files().map(move |name| (arch, folder.join(name)))
+            gil_guest_names::files(arch.bits()).map(move |name| (arch, folder.join(name)))
         })
     }
 
@@ -365,7 +365,7 @@ mod tests {
             (Arch::Arm64, "aarch64-unknown-linux-gnu"),
             (Arch::Armhf, "armv7-unknown-linux-gnueabihf"),
         ] {
-            for name in gil_guest_names::files() {
+            for name in gil_guest_names::files(arch.bits()) {
                 let path = Path::new("/t").join(target).join("guest").join(name);
                 assert!(libraries.contains(&(arch, path)), "{libraries:?}");
             }

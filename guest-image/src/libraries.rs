@@ -21,7 +21,8 @@ impl GuestLibraries<'_> {
     /// Each file's path in the guest, and what is copied there.
     pub fn files(&self) -> impl Iterator<Item = (String, PathBuf)> {
         self.assets.library_folders().flat_map(|(arch, folder)| {
-            let files = self.libraries().map(|library| library.file);
+            let is_its = move |library: &&Library| library.is_for(arch.bits());
+            let files = self.libraries().filter(is_its).map(|library| library.file);
             std::iter::once(SHARED).chain(files).map(move |name| {
                 let place = format!("{}/{name}", arch.library_folder());
                 (place, folder.join(name))

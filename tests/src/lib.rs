@@ -170,6 +170,8 @@ pub enum Link {
     Gles1,
     /// Against that and the toy API's library.
     Toy,
+    /// Against the guest's `libcuda.so.1`.
+    Cuda,
 }
 
 /// Width of the pointers of a program in the guest.
@@ -182,6 +184,14 @@ pub enum Width {
 }
 
 impl Width {
+    /// Its bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Arm64 => 64,
+            Self::Armhf => 32,
+        }
+    }
+
     /// Where a library of the guest's is built.
     pub fn library(self, name: &str) -> PathBuf {
         let rust = match self {
@@ -295,6 +305,10 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
             .arg(root().join("examples/toy-api"))
             .arg(width.library(gil_guest_names::TOY.file));
     }
+    if link == Link::Cuda {
+        cc.arg("-Wl,--allow-shlib-undefined");
+        cc.arg(width.library(gil_guest_names::CUDA.file));
+    }
     cc.args(link.libraries());
     let output = cc.output().expect("a cross compiler: run scripts/setup");
     assert!(
@@ -313,7 +327,7 @@ impl Link {
         match self {
             Self::Gles => &["-lEGL", "-lGLESv2"],
             Self::Gles1 => &["-lEGL", "-lGLESv1_CM"],
-            Self::Static | Self::OpenCl | Self::Toy => &[],
+            Self::Static | Self::OpenCl | Self::Toy | Self::Cuda => &[],
         }
     }
 }

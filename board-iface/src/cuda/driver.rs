@@ -125,7 +125,11 @@ impl Driver {
         let ask = self.functions.cuDeviceGetCount;
         // SAFETY: there is space for a number.
         let result = ask.map(|ask| unsafe { ask(&mut count) });
-        if result == Some(CUDA_SUCCESS) { count } else { 0 }
+        if result == Some(CUDA_SUCCESS) {
+            count
+        } else {
+            0
+        }
     }
 
     /// The version of CUDA that it has.
@@ -190,7 +194,9 @@ impl Driver {
 /// `0000:41:00.0`.
 fn address(text: &str) -> Option<PciAddress> {
     let (rest, function) = text.split_once('.')?;
-    let mut parts = rest.split(':').map(|part| u32::from_str_radix(part, 16).ok());
+    let mut parts = rest
+        .split(':')
+        .map(|part| u32::from_str_radix(part, 16).ok());
     Some(PciAddress {
         domain: parts.next()??,
         bus: parts.next()??,

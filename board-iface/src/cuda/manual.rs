@@ -110,7 +110,10 @@ impl Session {
         ranges: &[(u64, u64)],
         work: &dyn Fn(&Functions, CUstream) -> CUresult,
     ) -> Result<CUresult, Refusal> {
-        if !ranges.iter().all(|(from, len)| self.ranges.has(*from, *len)) {
+        if !ranges
+            .iter()
+            .all(|(from, len)| self.ranges.has(*from, *len))
+        {
             call.set_enqueued();
             call.reject(CUDA_ERROR_INVALID_VALUE);
             return Ok(CUDA_ERROR_INVALID_VALUE);
@@ -532,7 +535,9 @@ impl Manual for Board {
         let pitch = pitch as u64;
         if result == CUDA_SUCCESS {
             let len = pitch.saturating_mul(args.height);
-            session.ranges.add(address, len, Owner::Context(args.current));
+            session
+                .ranges
+                .add(address, len, Owner::Context(args.current));
         }
         Ok(wire::CuMemAllocPitchV2Reply {
             result,

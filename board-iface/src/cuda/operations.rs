@@ -94,8 +94,7 @@ impl Running {
         let Some(begin) = self.begin else { return 0 };
         let mut milliseconds = 0f32;
         // SAFETY: both events are recorded, and have ended.
-        let result =
-            unsafe { (driver.own.cuEventElapsedTime)(&mut milliseconds, begin, self.end) };
+        let result = unsafe { (driver.own.cuEventElapsedTime)(&mut milliseconds, begin, self.end) };
         match result {
             CUDA_SUCCESS => (f64::from(milliseconds) * 1e6).round() as u64,
             _ => 0,
@@ -174,9 +173,7 @@ impl Operations {
 
     /// Takes out those of a context.
     pub fn take_of(&mut self, context: Handle) -> Vec<(u64, Running)> {
-        let is_its = |_: &u64, operation: &mut Operation| {
-            matches!(operation, Operation::Running(running) if running.context == context)
-        };
+        let is_its = |_: &u64, operation: &mut Operation| matches!(operation, Operation::Running(running) if running.context == context);
         let taken: Vec<_> = self.all.extract_if(is_its).collect();
         self.lines.retain(|(known, _), _| *known != context);
         taken

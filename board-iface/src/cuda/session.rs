@@ -172,7 +172,8 @@ impl Session {
         };
         let number = at.event.number.0;
         if !call.finishes() {
-            self.operations.add(number, (at.context, at.stream), running);
+            self.operations
+                .add(number, (at.context, at.stream), running);
             return Ok(CUDA_SUCCESS);
         }
         let finished = running.wait(self.driver);
@@ -300,12 +301,17 @@ impl Session {
     ///
     /// # Errors
     /// [`Refusal::Table`] if there is no such context.
-    pub(super) fn destroy(&mut self, call: &mut Call, context: Handle) -> Result<CUresult, Refusal> {
+    pub(super) fn destroy(
+        &mut self,
+        call: &mut Call,
+        context: Handle,
+    ) -> Result<CUresult, Refusal> {
         self.make_current(context)?;
         for (number, running) in self.operations.take_of(context) {
             let finished = running.wait(self.driver);
             let memory = self.recycle(running)?;
-            self.operations.ended(number, finished.later(number, memory));
+            self.operations
+                .ended(number, finished.later(number, memory));
         }
         for (number, object) in self.table.all() {
             let is_its = match self.table.data(number) {

@@ -221,11 +221,12 @@ pub fn vendors() -> impl Iterator<Item = Vendors> {
     loaders().filter_map(|loader| loader.vendors)
 }
 
-/// The files of all of them.
-pub fn files() -> impl Iterator<Item = &'static str> {
+/// The files of all of them that programs with pointers of so many bits have.
+pub fn files(bits: u32) -> impl Iterator<Item = &'static str> {
+    let libraries = LIBRARIES.iter().filter(move |library| library.is_for(bits));
     [SHARED]
         .into_iter()
-        .chain(LIBRARIES.iter().map(|library| library.file))
+        .chain(libraries.map(|library| library.file))
 }
 
 #[cfg(test)]
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn no_name_stands_for_two_libraries() {
         let links = loaders().map(|loader| loader.file);
-        let mut names: Vec<_> = files().chain(links).collect();
+        let mut names: Vec<_> = files(64).chain(links).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();

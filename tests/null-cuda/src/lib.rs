@@ -835,7 +835,9 @@ pub unsafe extern "C" fn cuEventElapsedTime(
     end: Object,
 ) -> Code {
     run(|state| {
-        let at = |event| Ok(state.events.get(event).ok_or(INVALID_HANDLE)?.at_ns);
+        let at = |event| -> Result<u64, Code> {
+            Ok(state.events.get(event).ok_or(INVALID_HANDLE)?.at_ns)
+        };
         let (start, end) = (at(start)?, at(end)?);
         let passed = end as f64 - start as f64;
         unsafe { put(milliseconds, (passed / 1e6) as f32) }

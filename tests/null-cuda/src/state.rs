@@ -194,7 +194,8 @@ impl State {
         let last = self.memory.last_key_value();
         let end = last.map_or(FIRST, |(at, (_, it))| at + it.len() as u64);
         let address = (end + 1).next_multiple_of(512);
-        self.memory.insert(address, (context, vec![0; bytes as usize]));
+        self.memory
+            .insert(address, (context, vec![0; bytes as usize]));
         Ok(address)
     }
 
@@ -208,10 +209,14 @@ impl State {
 
     /// The variable that has the values of the last launch.
     pub fn leave_params(&mut self, module: usize, params: &[u8]) {
-        let module = self.modules.get(std::ptr::with_exposed_provenance_mut(module));
+        let module = self
+            .modules
+            .get(std::ptr::with_exposed_provenance_mut(module));
         let mut variables = module.iter().flat_map(|it| &it.variables);
         let found = variables.find(|(name, ..)| name == "null_params");
-        let Some(&(_, address, size)) = found else { return };
+        let Some(&(_, address, size)) = found else {
+            return;
+        };
         let len = size.min(params.len());
         if let Ok(bytes) = self.bytes(address, len) {
             bytes.copy_from_slice(&params[..len]);

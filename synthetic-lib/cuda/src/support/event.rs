@@ -153,12 +153,7 @@ pub fn stream_waits(entry: u64, stream: CUstream, event: CUevent, flags: u32) ->
     })
 }
 
-fn post_wait(
-    entry: u64,
-    context: &Context,
-    lane: &streams::Lane,
-    recorded: u64,
-) -> CallResult<()> {
+fn post_wait(entry: u64, context: &Context, lane: &streams::Lane, recorded: u64) -> CallResult<()> {
     let op = wire::CU_STREAM_WAIT_EVENT;
     let number = new_number();
     let waits = [recorded];

@@ -92,8 +92,7 @@ impl Params {
     unsafe fn has_values(&self, values: *mut *mut c_void) -> bool {
         // SAFETY: the caller's.
         let value = |n: usize| unsafe { *values.add(n) };
-        self.all.is_empty()
-            || !values.is_null() && (0..self.all.len()).all(|n| !value(n).is_null())
+        self.all.is_empty() || !values.is_null() && (0..self.all.len()).all(|n| !value(n).is_null())
     }
 
     /// Writes the values, each at its place.
@@ -130,9 +129,8 @@ impl Params {
         let mut bytes = vec![0; self.len];
         for (n, &(offset, size)) in self.all.iter().enumerate() {
             // SAFETY: the caller's.
-            let value = unsafe {
-                std::slice::from_raw_parts((*values.add(n)).cast::<u8>(), size as usize)
-            };
+            let value =
+                unsafe { std::slice::from_raw_parts((*values.add(n)).cast::<u8>(), size as usize) };
             bytes[offset as usize..][..size as usize].copy_from_slice(value);
         }
         bytes
@@ -190,7 +188,9 @@ impl Parts for Args<'_> {
             block,
             shared,
         } = *self.geometry;
-        grid.iter().chain(&block).for_each(|n| to.number((*n).into()));
+        grid.iter()
+            .chain(&block)
+            .for_each(|n| to.number((*n).into()));
         to.number(shared.into());
         to.byte(INLINE);
     }

@@ -321,7 +321,11 @@ impl Manual for Guest {
 
     unsafe fn cuModuleGetLoadingMode(_: u64, mode: *mut CUmoduleLoadingMode) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(mode, || context::initialized().map(|()| CU_MODULE_EAGER_LOADING)) }
+        unsafe {
+            put(mode, || {
+                context::initialized().map(|()| CU_MODULE_EAGER_LOADING)
+            })
+        }
     }
 
     unsafe fn cuFuncGetModule(_: u64, hmod: *mut CUmodule, hfunc: CUfunction) -> CUresult {
@@ -558,12 +562,7 @@ impl Manual for Guest {
         Self::returned(|| copy::set(of, dstDevice, us.into(), N))
     }
 
-    unsafe fn cuMemsetD32_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        ui: c_uint,
-        N: usize,
-    ) -> CUresult {
+    unsafe fn cuMemsetD32_v2(entry: u64, dstDevice: CUdeviceptr, ui: c_uint, N: usize) -> CUresult {
         let of = whole(entry, wire::CU_MEMSET_D32_V2);
         Self::returned(|| copy::set(of, dstDevice, ui, N))
     }
@@ -658,7 +657,11 @@ impl Manual for Guest {
 
     unsafe fn cuStreamGetPriority(_: u64, hStream: CUstream, priority: *mut c_int) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(priority, || of_stream(hStream, |_| 0, |stream| stream.priority)) }
+        unsafe {
+            put(priority, || {
+                of_stream(hStream, |_| 0, |stream| stream.priority)
+            })
+        }
     }
 
     unsafe fn cuStreamGetCtx(_: u64, hStream: CUstream, pctx: *mut CUcontext) -> CUresult {

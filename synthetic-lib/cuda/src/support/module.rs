@@ -133,7 +133,10 @@ pub unsafe fn load_file(entry: u64, name: *const c_char) -> CallResult<CUmodule>
     unsafe { load(call, bytes.as_ptr().cast(), none) }
 }
 
-fn with<R>(module: CUmodule, work: impl FnOnce(&Object, &Module) -> CallResult<R>) -> CallResult<R> {
+fn with<R>(
+    module: CUmodule,
+    work: impl FnOnce(&Object, &Module) -> CallResult<R>,
+) -> CallResult<R> {
     context::initialized()?;
     let object = Object::find(Kind::Module, module)?;
     match object.details() {

@@ -57,7 +57,13 @@ fn chosen(
 /// Whether a function may work on a default stream: gil has none for each thread.
 fn has_default_stream(symbol: &CStr) -> bool {
     let begins = |start: &str| symbol.to_bytes().starts_with(start.as_bytes());
-    let starts = ["cuMemcpy", "cuMemset", "cuLaunch", "cuStream", "cuEventRecord"];
+    let starts = [
+        "cuMemcpy",
+        "cuMemset",
+        "cuLaunch",
+        "cuStream",
+        "cuEventRecord",
+    ];
     starts.into_iter().any(begins) && symbol != c"cuStreamCreate"
 }
 
@@ -73,14 +79,22 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 96] = [
     (c"cuCtxGetFlags", 7000, c"cuCtxGetFlags"),
     (c"cuCtxGetId", 12000, c"cuCtxGetId"),
     (c"cuCtxGetLimit", 3010, c"cuCtxGetLimit"),
-    (c"cuCtxGetStreamPriorityRange", 5050, c"cuCtxGetStreamPriorityRange"),
+    (
+        c"cuCtxGetStreamPriorityRange",
+        5050,
+        c"cuCtxGetStreamPriorityRange",
+    ),
     (c"cuCtxPopCurrent", 4000, c"cuCtxPopCurrent_v2"),
     (c"cuCtxPushCurrent", 4000, c"cuCtxPushCurrent_v2"),
     (c"cuCtxSetCacheConfig", 3020, c"cuCtxSetCacheConfig"),
     (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
     (c"cuCtxSetLimit", 3010, c"cuCtxSetLimit"),
     (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
-    (c"cuDeviceComputeCapability", 2000, c"cuDeviceComputeCapability"),
+    (
+        c"cuDeviceComputeCapability",
+        2000,
+        c"cuDeviceComputeCapability",
+    ),
     (c"cuDeviceGet", 2000, c"cuDeviceGet"),
     (c"cuDeviceGetAttribute", 2000, c"cuDeviceGetAttribute"),
     (c"cuDeviceGetByPCIBusId", 4010, c"cuDeviceGetByPCIBusId"),
@@ -89,11 +103,31 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 96] = [
     (c"cuDeviceGetPCIBusId", 4010, c"cuDeviceGetPCIBusId"),
     (c"cuDeviceGetUuid", 9020, c"cuDeviceGetUuid"),
     (c"cuDeviceGetUuid", 11040, c"cuDeviceGetUuid_v2"),
-    (c"cuDevicePrimaryCtxGetState", 7000, c"cuDevicePrimaryCtxGetState"),
-    (c"cuDevicePrimaryCtxRelease", 11000, c"cuDevicePrimaryCtxRelease_v2"),
-    (c"cuDevicePrimaryCtxReset", 11000, c"cuDevicePrimaryCtxReset_v2"),
-    (c"cuDevicePrimaryCtxRetain", 7000, c"cuDevicePrimaryCtxRetain"),
-    (c"cuDevicePrimaryCtxSetFlags", 11000, c"cuDevicePrimaryCtxSetFlags_v2"),
+    (
+        c"cuDevicePrimaryCtxGetState",
+        7000,
+        c"cuDevicePrimaryCtxGetState",
+    ),
+    (
+        c"cuDevicePrimaryCtxRelease",
+        11000,
+        c"cuDevicePrimaryCtxRelease_v2",
+    ),
+    (
+        c"cuDevicePrimaryCtxReset",
+        11000,
+        c"cuDevicePrimaryCtxReset_v2",
+    ),
+    (
+        c"cuDevicePrimaryCtxRetain",
+        7000,
+        c"cuDevicePrimaryCtxRetain",
+    ),
+    (
+        c"cuDevicePrimaryCtxSetFlags",
+        11000,
+        c"cuDevicePrimaryCtxSetFlags_v2",
+    ),
     (c"cuDeviceTotalMem", 3020, c"cuDeviceTotalMem_v2"),
     (c"cuDriverGetVersion", 2020, c"cuDriverGetVersion"),
     (c"cuEventCreate", 2000, c"cuEventCreate"),
@@ -149,10 +183,22 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 96] = [
     (c"cuModuleLoadDataEx", 2010, c"cuModuleLoadDataEx"),
     (c"cuModuleLoadFatBinary", 2000, c"cuModuleLoadFatBinary"),
     (c"cuModuleUnload", 2000, c"cuModuleUnload"),
-    (c"cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, c"cuOccupancyMaxActiveBlocksPerMultiprocessor"),
-    (c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 7000, c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"),
+    (
+        c"cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        6050,
+        c"cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    ),
+    (
+        c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        7000,
+        c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+    ),
     (c"cuStreamCreate", 2000, c"cuStreamCreate"),
-    (c"cuStreamCreateWithPriority", 5050, c"cuStreamCreateWithPriority"),
+    (
+        c"cuStreamCreateWithPriority",
+        5050,
+        c"cuStreamCreateWithPriority",
+    ),
     (c"cuStreamDestroy", 4000, c"cuStreamDestroy_v2"),
     (c"cuStreamGetCtx", 9020, c"cuStreamGetCtx"),
     (c"cuStreamGetFlags", 5050, c"cuStreamGetFlags"),
@@ -175,7 +221,8 @@ mod tests {
             let since = call.split("since = \"").nth(1).unwrap();
             let since = since.split('"').next().unwrap();
             let (major, minor) = since.split_once('.').unwrap();
-            let version = 1000 * major.parse::<c_int>().unwrap() + 10 * minor.parse::<c_int>().unwrap();
+            let version =
+                1000 * major.parse::<c_int>().unwrap() + 10 * minor.parse::<c_int>().unwrap();
             if name.starts_with("cu") {
                 described.push((name.to_owned(), version));
             }
@@ -191,7 +238,9 @@ mod tests {
             .collect();
         listed.sort();
         assert_eq!(listed, described);
-        let missing = SYMBOLS.iter().find(|(.., name)| exports::find(name).is_null());
+        let missing = SYMBOLS
+            .iter()
+            .find(|(.., name)| exports::find(name).is_null());
         assert_eq!(missing, None);
     }
 
@@ -202,7 +251,10 @@ mod tests {
         let new = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         assert_eq!(of(c"cuMemAlloc", 3010), Err(new));
         assert_eq!(of(c"cuEventElapsedTime", 12000), Ok(c"cuEventElapsedTime"));
-        assert_eq!(of(c"cuEventElapsedTime", 13000), Ok(c"cuEventElapsedTime_v2"));
+        assert_eq!(
+            of(c"cuEventElapsedTime", 13000),
+            Ok(c"cuEventElapsedTime_v2")
+        );
         let none = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
         assert_eq!(of(c"cuGraphCreate", 13000), Err(none));
         assert_eq!(of(c"cuMemAlloc_v2", 13000), Err(none));

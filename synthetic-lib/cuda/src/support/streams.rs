@@ -378,13 +378,7 @@ pub fn finish_all(entry: u64, op: Op, context: &Context) -> CallResult<()> {
 }
 
 /// Waits for a mark, and retires it.
-fn wait(
-    entry: u64,
-    op: Op,
-    context: &Context,
-    queue: Option<Queue>,
-    mark: u64,
-) -> CallResult<()> {
+fn wait(entry: u64, op: Op, context: &Context, queue: Option<Queue>, mark: u64) -> CallResult<()> {
     let waits = [mark];
     let call = Envelope {
         queue,
