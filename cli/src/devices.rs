@@ -37,8 +37,8 @@ impl Served {
     }
 }
 
-/// Asks an agent of this machine; an entry for each of its back ends. That of kernel
-/// drivers has one only where there is such a device: no package makes one.
+/// Asks an agent of this machine; an entry for each of its back ends. Those of kernel
+/// drivers and of CUDA have one only where there is such a device: no package makes one.
 ///
 /// # Errors
 /// [`DevicesError`] if it cannot be asked. That there is no device is none.
@@ -52,7 +52,7 @@ pub fn find() -> Result<Vec<Served>, DevicesError> {
         Served { apis, devices }
     };
     let is_shown = |(back_end, served): &(&&dyn BackEnd, Served)| {
-        back_end.name() != gil_wire::driver::BACK_END || !served.devices.is_empty()
+        !back_end.is_of_some_machines() || !served.devices.is_empty()
     };
     let all = BACK_ENDS.iter().map(|one| (one, served(one)));
     Ok(all.filter(is_shown).map(|(_, served)| served).collect())

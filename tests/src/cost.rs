@@ -1,5 +1,5 @@
-//! What calls cost in the guest, in instructions, as `tests/guest/cl_cost.c` and
-//! `tests/guest/gles_cost.c` count them.
+//! What calls cost in the guest, in instructions, as `tests/guest/cl_cost.c`,
+//! `tests/guest/gles_cost.c` and `tests/guest/cuda_cost.c` count them.
 
 use crate::scripted::Scripted;
 use crate::{Link, Run, Width, guest_program};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `batched` or `bytes`; the
+    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `batched`, `bytes`, `launch` or `large`; the
     /// programs say what they are.
     pub kind: String,
     /// Guest instructions a call.
@@ -48,8 +48,21 @@ pub fn measure_gles() -> Vec<Row> {
     rows(&guest_program("tests/guest/gles_cost.c", Link::Gles), &[])
 }
 
+/// The same of CUDA, over a driver that runs no kernels.
+///
+/// # Panics
+/// As [`measure`].
+pub fn measure_cuda() -> Vec<Row> {
+    let board = crate::cuda::board(&["--scripted-times", "cpu=0,device=0"]);
+    let program = guest_program("tests/guest/cuda_cost.c", Link::Cuda);
+    rows_on(&board, &program, &[])
+}
+
 fn rows(program: &Path, options: &[&str]) -> Vec<Row> {
-    let board = Scripted::start(0, 0);
+    rows_on(&Scripted::start(0, 0), program, options)
+}
+
+fn rows_on(board: &Scripted, program: &Path, options: &[&str]) -> Vec<Row> {
     let program = program.display().to_string();
     let args = ["--board", board.address()].into_iter();
     let args = args.chain(options.iter().copied()).chain([&*program]);

@@ -9,6 +9,7 @@ pub mod board_machine;
 pub mod conformance;
 pub mod cost;
 pub mod coverage;
+pub mod cuda;
 pub mod picture;
 pub mod replayed;
 pub mod scripted;

@@ -1,7 +1,7 @@
 //! What calls cost in the guest. QEMU counts instructions exactly, so these are
 //! bounds and no estimates.
 
-use gil_tests::cost::{Row, measure, measure_gles};
+use gil_tests::cost::{Row, measure, measure_cuda, measure_gles};
 
 /// Of a forwarded call that waits for its answer, without regions and delay.
 const ANSWER_MAX: u64 = 3_100;
@@ -52,5 +52,27 @@ fn batched_calls_of_opengl_es_stay_within_their_instructions() {
         let larger = LARGER.iter().find(|(name, _)| *name == row.name);
         let max = larger.map_or(BATCHED_MAX, |(_, max)| *max);
         assert!(row.instructions <= max, "{row:?}");
+    }
+}
+
+/// Of a launch of CUDA's with up to three parameters, one of a thousand equal ones.
+const LAUNCH_MAX: u64 = 700;
+/// The same with eight parameters.
+const LARGE_LAUNCH_MAX: u64 = 850;
+/// Of `cuEventRecord`.
+const RECORD_MAX: u64 = 1_200;
+
+#[test]
+fn launches_of_cuda_stay_within_their_instructions() {
+    let rows = measure_cuda();
+    for (kind, max, least) in [
+        ("launch", LAUNCH_MAX, 3),
+        ("large", LARGE_LAUNCH_MAX, 1),
+        ("batched", RECORD_MAX, 1),
+    ] {
+        let of = rows.iter().filter(|row| row.kind == kind);
+        assert!(of.clone().count() >= least, "{rows:#?}");
+        let over = of.filter(|row| row.instructions > max);
+        assert_eq!(over.count(), 0, "{rows:#?}");
     }
 }

@@ -162,17 +162,28 @@ fn locks(root: &Path) -> Result<(), CiError> {
     Ok(())
 }
 
+/// Environment: folders of headers that only a vendor has, with colons between.
+const HEADERS: &str = "GIL_API_HEADERS";
+
 /// Compiles each API's generated program for pointers of either width; it
-/// compares as it compiles.
+/// compares as it compiles. Without a header that only a vendor has, its API is passed over.
 fn abi(root: &Path) -> Result<(), CiError> {
     let own = std::env::var("CC").unwrap_or("cc".into());
     for program in r#gen::abi_programs(root)? {
-        for compiler in [own.as_str(), COMPILER_32] {
-            let mut compiler = Command::new(compiler);
-            compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
-            // A cross compiler finds the APIs' headers, which are the same for
-            // every machine, only behind its own.
-            compiler.args(["-idirafter", "/usr/include"]);
+        if let Some(header) = &program.vendors
+            && !has_header(&own, header)
+        {
+            gil_need::skip(
+                header,
+                format_args!("{HEADERS} names no folder that has it"),
+            );
+            continue;
+        }
+        for (compiler, bits) in [(own.as_str(), 64), (COMPILER_32, 32)] {
+            if program.pointers.is_some_and(|only| only != bits) {
+                continue;
+            }
+            let mut compiler = checking(compiler);
             if let Some(headers) = &program.headers {
                 compiler.arg("-I").arg(headers);
             }
@@ -180,6 +191,27 @@ fn abi(root: &Path) -> Result<(), CiError> {
         }
     }
     Ok(())
+}
+
+/// A compiler that only looks.
+fn checking(compiler: &str) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+    // A cross compiler finds the APIs' headers, which are the same for
+    // every machine, only behind its own.
+    command.args(["-idirafter", "/usr/include"]);
+    let folders = std::env::var_os(HEADERS).unwrap_or_default();
+    for folder in std::env::split_paths(&folders).filter(|it| it.is_absolute()) {
+        command.arg("-isystem").arg(folder);
+    }
+    command
+}
+
+fn has_header(compiler: &str, header: &str) -> bool {
+    let mut look = checking(compiler);
+    look.args(["-include", header, "-x", "c", "/dev/null"]);
+    let status = look.stderr(Stdio::null()).stdout(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// Compiles for the guest's 32-bit programs.

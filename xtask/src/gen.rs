@@ -155,6 +155,10 @@ pub struct AbiProgram {
     pub path: PathBuf,
     /// The folder of the API's header, if that is not among the system's.
     pub headers: Option<PathBuf>,
+    /// The header, if it is the vendor's alone.
+    pub vendors: Option<String>,
+    /// The bits of pointers, if the API has programs of no others.
+    pub pointers: Option<u32>,
 }
 
 /// The generated C programs, one an API.
@@ -166,6 +170,8 @@ pub fn abi_programs(root: &Path) -> Result<Vec<AbiProgram>, GenError> {
     let program = |(api, _): &(Api, _)| AbiProgram {
         path: root.join(format!("tests/abi/{}.c", api.name)),
         headers: api.home.as_ref().map(|home| root.join(home)),
+        vendors: api.vendors_header.then(|| api.header.clone()),
+        pointers: api.pointers,
     };
     Ok(apis.iter().map(program).collect())
 }

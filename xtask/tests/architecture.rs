@@ -170,6 +170,7 @@ const GENERIC: &[&str] = &[
 /// A back end's own, programs that benchmarks measure, and what is generated.
 const OF_AN_API: &[&str] = &[
     "benchmarks/src/opencl/",
+    "board-iface/src/cuda/",
     "board-iface/src/graphics/",
     "board-iface/src/opencl/",
     "wire-protocol/src/generated/",

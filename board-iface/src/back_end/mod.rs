@@ -91,6 +91,11 @@ pub trait BackEnd: Debug + Sync {
     /// [`BoardError`] says what to install.
     fn load(&self, options: DriverOptions) -> Result<Box<dyn Board>, BoardError>;
 
+    /// Whether a machine without any of its devices lacks nothing: no package makes one.
+    fn is_of_some_machines(&self) -> bool {
+        false
+    }
+
     /// Whether each program loads its drivers: libraries, and no part of the system.
     fn is_of_programs(&self) -> bool {
         true

@@ -104,6 +104,10 @@ impl BackEnd for Cuda {
         })
     }
 
+    fn is_of_some_machines(&self) -> bool {
+        true
+    }
+
     fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
         let driver = Driver::load().map_err(|error| BoardError::Driver(Box::new(error)))?;
         Ok(Box::new(CudaBoard(Box::leak(Box::new(driver)))))

@@ -191,6 +191,10 @@ impl BackEnd for Drivers {
         })
     }
 
+    fn is_of_some_machines(&self) -> bool {
+        true
+    }
+
     fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
         let nodes = described(chosen()).into_iter();
         let nodes = nodes.map(|node| Box::new(node) as Box<dyn Node>).collect();

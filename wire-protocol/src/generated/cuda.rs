@@ -96,172 +96,174 @@ pub const CU_DEVICE_GET_BY_PCI_BUS_ID: Op = Op::new(API, 11);
 pub const CU_DEVICE_COMPUTE_CAPABILITY: Op = Op::new(API, 12);
 /// `cuCtxCreate_v2`.
 pub const CU_CTX_CREATE_V2: Op = Op::new(API, 13);
+/// `cuCtxCreate_v4`.
+pub const CU_CTX_CREATE_V4: Op = Op::new(API, 14);
 /// `cuCtxDestroy_v2`.
-pub const CU_CTX_DESTROY_V2: Op = Op::new(API, 14);
+pub const CU_CTX_DESTROY_V2: Op = Op::new(API, 15);
 /// `cuCtxPushCurrent_v2`.
-pub const CU_CTX_PUSH_CURRENT_V2: Op = Op::new(API, 15);
+pub const CU_CTX_PUSH_CURRENT_V2: Op = Op::new(API, 16);
 /// `cuCtxPopCurrent_v2`.
-pub const CU_CTX_POP_CURRENT_V2: Op = Op::new(API, 16);
+pub const CU_CTX_POP_CURRENT_V2: Op = Op::new(API, 17);
 /// `cuCtxSetCurrent`.
-pub const CU_CTX_SET_CURRENT: Op = Op::new(API, 17);
+pub const CU_CTX_SET_CURRENT: Op = Op::new(API, 18);
 /// `cuCtxGetCurrent`.
-pub const CU_CTX_GET_CURRENT: Op = Op::new(API, 18);
+pub const CU_CTX_GET_CURRENT: Op = Op::new(API, 19);
 /// `cuCtxGetDevice`.
-pub const CU_CTX_GET_DEVICE: Op = Op::new(API, 19);
+pub const CU_CTX_GET_DEVICE: Op = Op::new(API, 20);
 /// `cuCtxGetFlags`.
-pub const CU_CTX_GET_FLAGS: Op = Op::new(API, 20);
+pub const CU_CTX_GET_FLAGS: Op = Op::new(API, 21);
 /// `cuCtxGetId`.
-pub const CU_CTX_GET_ID: Op = Op::new(API, 21);
+pub const CU_CTX_GET_ID: Op = Op::new(API, 22);
 /// `cuCtxSynchronize`.
-pub const CU_CTX_SYNCHRONIZE: Op = Op::new(API, 22);
+pub const CU_CTX_SYNCHRONIZE: Op = Op::new(API, 23);
 /// `cuCtxGetApiVersion`.
-pub const CU_CTX_GET_API_VERSION: Op = Op::new(API, 23);
+pub const CU_CTX_GET_API_VERSION: Op = Op::new(API, 24);
 /// `cuCtxGetLimit`.
-pub const CU_CTX_GET_LIMIT: Op = Op::new(API, 24);
+pub const CU_CTX_GET_LIMIT: Op = Op::new(API, 25);
 /// `cuCtxSetLimit`.
-pub const CU_CTX_SET_LIMIT: Op = Op::new(API, 25);
+pub const CU_CTX_SET_LIMIT: Op = Op::new(API, 26);
 /// `cuCtxGetCacheConfig`.
-pub const CU_CTX_GET_CACHE_CONFIG: Op = Op::new(API, 26);
+pub const CU_CTX_GET_CACHE_CONFIG: Op = Op::new(API, 27);
 /// `cuCtxSetCacheConfig`.
-pub const CU_CTX_SET_CACHE_CONFIG: Op = Op::new(API, 27);
+pub const CU_CTX_SET_CACHE_CONFIG: Op = Op::new(API, 28);
 /// `cuCtxGetStreamPriorityRange`.
-pub const CU_CTX_GET_STREAM_PRIORITY_RANGE: Op = Op::new(API, 28);
+pub const CU_CTX_GET_STREAM_PRIORITY_RANGE: Op = Op::new(API, 29);
 /// `cuDevicePrimaryCtxRetain`.
-pub const CU_DEVICE_PRIMARY_CTX_RETAIN: Op = Op::new(API, 29);
+pub const CU_DEVICE_PRIMARY_CTX_RETAIN: Op = Op::new(API, 30);
 /// `cuDevicePrimaryCtxRelease_v2`.
-pub const CU_DEVICE_PRIMARY_CTX_RELEASE_V2: Op = Op::new(API, 30);
+pub const CU_DEVICE_PRIMARY_CTX_RELEASE_V2: Op = Op::new(API, 31);
 /// `cuDevicePrimaryCtxReset_v2`.
-pub const CU_DEVICE_PRIMARY_CTX_RESET_V2: Op = Op::new(API, 31);
+pub const CU_DEVICE_PRIMARY_CTX_RESET_V2: Op = Op::new(API, 32);
 /// `cuDevicePrimaryCtxSetFlags_v2`.
-pub const CU_DEVICE_PRIMARY_CTX_SET_FLAGS_V2: Op = Op::new(API, 32);
+pub const CU_DEVICE_PRIMARY_CTX_SET_FLAGS_V2: Op = Op::new(API, 33);
 /// `cuDevicePrimaryCtxGetState`.
-pub const CU_DEVICE_PRIMARY_CTX_GET_STATE: Op = Op::new(API, 33);
+pub const CU_DEVICE_PRIMARY_CTX_GET_STATE: Op = Op::new(API, 34);
 /// `cuModuleLoadData`.
-pub const CU_MODULE_LOAD_DATA: Op = Op::new(API, 34);
+pub const CU_MODULE_LOAD_DATA: Op = Op::new(API, 35);
 /// `cuModuleLoadDataEx`.
-pub const CU_MODULE_LOAD_DATA_EX: Op = Op::new(API, 35);
+pub const CU_MODULE_LOAD_DATA_EX: Op = Op::new(API, 36);
 /// `cuModuleLoadFatBinary`.
-pub const CU_MODULE_LOAD_FAT_BINARY: Op = Op::new(API, 36);
+pub const CU_MODULE_LOAD_FAT_BINARY: Op = Op::new(API, 37);
 /// `cuModuleLoad`.
-pub const CU_MODULE_LOAD: Op = Op::new(API, 37);
+pub const CU_MODULE_LOAD: Op = Op::new(API, 38);
 /// `cuModuleUnload`.
-pub const CU_MODULE_UNLOAD: Op = Op::new(API, 38);
+pub const CU_MODULE_UNLOAD: Op = Op::new(API, 39);
 /// `cuModuleGetFunction`.
-pub const CU_MODULE_GET_FUNCTION: Op = Op::new(API, 39);
+pub const CU_MODULE_GET_FUNCTION: Op = Op::new(API, 40);
 /// `cuModuleGetGlobal_v2`.
-pub const CU_MODULE_GET_GLOBAL_V2: Op = Op::new(API, 40);
+pub const CU_MODULE_GET_GLOBAL_V2: Op = Op::new(API, 41);
 /// `cuModuleGetLoadingMode`.
-pub const CU_MODULE_GET_LOADING_MODE: Op = Op::new(API, 41);
+pub const CU_MODULE_GET_LOADING_MODE: Op = Op::new(API, 42);
 /// `cuFuncGetAttribute`.
-pub const CU_FUNC_GET_ATTRIBUTE: Op = Op::new(API, 42);
+pub const CU_FUNC_GET_ATTRIBUTE: Op = Op::new(API, 43);
 /// `cuFuncSetAttribute`.
-pub const CU_FUNC_SET_ATTRIBUTE: Op = Op::new(API, 43);
+pub const CU_FUNC_SET_ATTRIBUTE: Op = Op::new(API, 44);
 /// `cuFuncSetCacheConfig`.
-pub const CU_FUNC_SET_CACHE_CONFIG: Op = Op::new(API, 44);
+pub const CU_FUNC_SET_CACHE_CONFIG: Op = Op::new(API, 45);
 /// `cuFuncGetModule`.
-pub const CU_FUNC_GET_MODULE: Op = Op::new(API, 45);
+pub const CU_FUNC_GET_MODULE: Op = Op::new(API, 46);
 /// `cuFuncGetName`.
-pub const CU_FUNC_GET_NAME: Op = Op::new(API, 46);
+pub const CU_FUNC_GET_NAME: Op = Op::new(API, 47);
 /// `cuFuncGetParamInfo`.
-pub const CU_FUNC_GET_PARAM_INFO: Op = Op::new(API, 47);
+pub const CU_FUNC_GET_PARAM_INFO: Op = Op::new(API, 48);
 /// `cuLaunchKernel`.
-pub const CU_LAUNCH_KERNEL: Op = Op::new(API, 48);
+pub const CU_LAUNCH_KERNEL: Op = Op::new(API, 49);
 /// `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
-pub const CU_OCCUPANCY_MAX_ACTIVE_BLOCKS_PER_MULTIPROCESSOR: Op = Op::new(API, 49);
+pub const CU_OCCUPANCY_MAX_ACTIVE_BLOCKS_PER_MULTIPROCESSOR: Op = Op::new(API, 50);
 /// `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
-pub const CU_OCCUPANCY_MAX_ACTIVE_BLOCKS_PER_MULTIPROCESSOR_WITH_FLAGS: Op = Op::new(API, 50);
+pub const CU_OCCUPANCY_MAX_ACTIVE_BLOCKS_PER_MULTIPROCESSOR_WITH_FLAGS: Op = Op::new(API, 51);
 /// `cuMemAlloc_v2`.
-pub const CU_MEM_ALLOC_V2: Op = Op::new(API, 51);
+pub const CU_MEM_ALLOC_V2: Op = Op::new(API, 52);
 /// `cuMemAllocPitch_v2`.
-pub const CU_MEM_ALLOC_PITCH_V2: Op = Op::new(API, 52);
+pub const CU_MEM_ALLOC_PITCH_V2: Op = Op::new(API, 53);
 /// `cuMemFree_v2`.
-pub const CU_MEM_FREE_V2: Op = Op::new(API, 53);
+pub const CU_MEM_FREE_V2: Op = Op::new(API, 54);
 /// `cuMemGetInfo_v2`.
-pub const CU_MEM_GET_INFO_V2: Op = Op::new(API, 54);
+pub const CU_MEM_GET_INFO_V2: Op = Op::new(API, 55);
 /// `cuMemGetAddressRange_v2`.
-pub const CU_MEM_GET_ADDRESS_RANGE_V2: Op = Op::new(API, 55);
+pub const CU_MEM_GET_ADDRESS_RANGE_V2: Op = Op::new(API, 56);
 /// `cuMemAllocHost_v2`.
-pub const CU_MEM_ALLOC_HOST_V2: Op = Op::new(API, 56);
+pub const CU_MEM_ALLOC_HOST_V2: Op = Op::new(API, 57);
 /// `cuMemHostAlloc`.
-pub const CU_MEM_HOST_ALLOC: Op = Op::new(API, 57);
+pub const CU_MEM_HOST_ALLOC: Op = Op::new(API, 58);
 /// `cuMemFreeHost`.
-pub const CU_MEM_FREE_HOST: Op = Op::new(API, 58);
+pub const CU_MEM_FREE_HOST: Op = Op::new(API, 59);
 /// `cuMemHostRegister_v2`.
-pub const CU_MEM_HOST_REGISTER_V2: Op = Op::new(API, 59);
+pub const CU_MEM_HOST_REGISTER_V2: Op = Op::new(API, 60);
 /// `cuMemHostUnregister`.
-pub const CU_MEM_HOST_UNREGISTER: Op = Op::new(API, 60);
+pub const CU_MEM_HOST_UNREGISTER: Op = Op::new(API, 61);
 /// `cuMemHostGetFlags`.
-pub const CU_MEM_HOST_GET_FLAGS: Op = Op::new(API, 61);
+pub const CU_MEM_HOST_GET_FLAGS: Op = Op::new(API, 62);
 /// `cuMemcpyHtoD_v2`.
-pub const CU_MEMCPY_HTO_D_V2: Op = Op::new(API, 62);
+pub const CU_MEMCPY_HTO_D_V2: Op = Op::new(API, 63);
 /// `cuMemcpyDtoH_v2`.
-pub const CU_MEMCPY_DTO_H_V2: Op = Op::new(API, 63);
+pub const CU_MEMCPY_DTO_H_V2: Op = Op::new(API, 64);
 /// `cuMemcpyDtoD_v2`.
-pub const CU_MEMCPY_DTO_D_V2: Op = Op::new(API, 64);
+pub const CU_MEMCPY_DTO_D_V2: Op = Op::new(API, 65);
 /// `cuMemcpyHtoDAsync_v2`.
-pub const CU_MEMCPY_HTO_D_ASYNC_V2: Op = Op::new(API, 65);
+pub const CU_MEMCPY_HTO_D_ASYNC_V2: Op = Op::new(API, 66);
 /// `cuMemcpyDtoHAsync_v2`.
-pub const CU_MEMCPY_DTO_H_ASYNC_V2: Op = Op::new(API, 66);
+pub const CU_MEMCPY_DTO_H_ASYNC_V2: Op = Op::new(API, 67);
 /// `cuMemcpyDtoDAsync_v2`.
-pub const CU_MEMCPY_DTO_D_ASYNC_V2: Op = Op::new(API, 67);
+pub const CU_MEMCPY_DTO_D_ASYNC_V2: Op = Op::new(API, 68);
 /// `cuMemcpy`.
-pub const CU_MEMCPY: Op = Op::new(API, 68);
+pub const CU_MEMCPY: Op = Op::new(API, 69);
 /// `cuMemcpyAsync`.
-pub const CU_MEMCPY_ASYNC: Op = Op::new(API, 69);
+pub const CU_MEMCPY_ASYNC: Op = Op::new(API, 70);
 /// `cuMemsetD8_v2`.
-pub const CU_MEMSET_D8_V2: Op = Op::new(API, 70);
+pub const CU_MEMSET_D8_V2: Op = Op::new(API, 71);
 /// `cuMemsetD16_v2`.
-pub const CU_MEMSET_D16_V2: Op = Op::new(API, 71);
+pub const CU_MEMSET_D16_V2: Op = Op::new(API, 72);
 /// `cuMemsetD32_v2`.
-pub const CU_MEMSET_D32_V2: Op = Op::new(API, 72);
+pub const CU_MEMSET_D32_V2: Op = Op::new(API, 73);
 /// `cuMemsetD8Async`.
-pub const CU_MEMSET_D8ASYNC: Op = Op::new(API, 73);
+pub const CU_MEMSET_D8ASYNC: Op = Op::new(API, 74);
 /// `cuMemsetD16Async`.
-pub const CU_MEMSET_D16ASYNC: Op = Op::new(API, 74);
+pub const CU_MEMSET_D16ASYNC: Op = Op::new(API, 75);
 /// `cuMemsetD32Async`.
-pub const CU_MEMSET_D32ASYNC: Op = Op::new(API, 75);
+pub const CU_MEMSET_D32ASYNC: Op = Op::new(API, 76);
 /// `cuStreamCreate`.
-pub const CU_STREAM_CREATE: Op = Op::new(API, 76);
+pub const CU_STREAM_CREATE: Op = Op::new(API, 77);
 /// `cuStreamCreateWithPriority`.
-pub const CU_STREAM_CREATE_WITH_PRIORITY: Op = Op::new(API, 77);
+pub const CU_STREAM_CREATE_WITH_PRIORITY: Op = Op::new(API, 78);
 /// `cuStreamDestroy_v2`.
-pub const CU_STREAM_DESTROY_V2: Op = Op::new(API, 78);
+pub const CU_STREAM_DESTROY_V2: Op = Op::new(API, 79);
 /// `cuStreamSynchronize`.
-pub const CU_STREAM_SYNCHRONIZE: Op = Op::new(API, 79);
+pub const CU_STREAM_SYNCHRONIZE: Op = Op::new(API, 80);
 /// `cuStreamQuery`.
-pub const CU_STREAM_QUERY: Op = Op::new(API, 80);
+pub const CU_STREAM_QUERY: Op = Op::new(API, 81);
 /// `cuStreamWaitEvent`.
-pub const CU_STREAM_WAIT_EVENT: Op = Op::new(API, 81);
+pub const CU_STREAM_WAIT_EVENT: Op = Op::new(API, 82);
 /// `cuStreamGetFlags`.
-pub const CU_STREAM_GET_FLAGS: Op = Op::new(API, 82);
+pub const CU_STREAM_GET_FLAGS: Op = Op::new(API, 83);
 /// `cuStreamGetPriority`.
-pub const CU_STREAM_GET_PRIORITY: Op = Op::new(API, 83);
+pub const CU_STREAM_GET_PRIORITY: Op = Op::new(API, 84);
 /// `cuStreamGetCtx`.
-pub const CU_STREAM_GET_CTX: Op = Op::new(API, 84);
+pub const CU_STREAM_GET_CTX: Op = Op::new(API, 85);
 /// `cuEventCreate`.
-pub const CU_EVENT_CREATE: Op = Op::new(API, 85);
+pub const CU_EVENT_CREATE: Op = Op::new(API, 86);
 /// `cuEventDestroy_v2`.
-pub const CU_EVENT_DESTROY_V2: Op = Op::new(API, 86);
+pub const CU_EVENT_DESTROY_V2: Op = Op::new(API, 87);
 /// `cuEventRecord`.
-pub const CU_EVENT_RECORD: Op = Op::new(API, 87);
+pub const CU_EVENT_RECORD: Op = Op::new(API, 88);
 /// `cuEventQuery`.
-pub const CU_EVENT_QUERY: Op = Op::new(API, 88);
+pub const CU_EVENT_QUERY: Op = Op::new(API, 89);
 /// `cuEventSynchronize`.
-pub const CU_EVENT_SYNCHRONIZE: Op = Op::new(API, 89);
+pub const CU_EVENT_SYNCHRONIZE: Op = Op::new(API, 90);
 /// `cuEventElapsedTime`.
-pub const CU_EVENT_ELAPSED_TIME: Op = Op::new(API, 90);
+pub const CU_EVENT_ELAPSED_TIME: Op = Op::new(API, 91);
 /// `cuEventElapsedTime_v2`.
-pub const CU_EVENT_ELAPSED_TIME_V2: Op = Op::new(API, 91);
+pub const CU_EVENT_ELAPSED_TIME_V2: Op = Op::new(API, 92);
 /// `cuGetErrorName`.
-pub const CU_GET_ERROR_NAME: Op = Op::new(API, 92);
+pub const CU_GET_ERROR_NAME: Op = Op::new(API, 93);
 /// `cuGetErrorString`.
-pub const CU_GET_ERROR_STRING: Op = Op::new(API, 93);
+pub const CU_GET_ERROR_STRING: Op = Op::new(API, 94);
 /// `cuGetProcAddress`.
-pub const CU_GET_PROC_ADDRESS: Op = Op::new(API, 94);
+pub const CU_GET_PROC_ADDRESS: Op = Op::new(API, 95);
 /// `cuGetProcAddress_v2`.
-pub const CU_GET_PROC_ADDRESS_V2: Op = Op::new(API, 95);
+pub const CU_GET_PROC_ADDRESS_V2: Op = Op::new(API, 96);
 /// `cuGetExportTable`.
-pub const CU_GET_EXPORT_TABLE: Op = Op::new(API, 96);
+pub const CU_GET_EXPORT_TABLE: Op = Op::new(API, 97);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -336,416 +338,421 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
     crate::call::CallInfo {
         entry: 14,
-        name: "cuCtxDestroy_v2",
+        name: "cuCtxCreate_v4",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 15,
-        name: "cuCtxPushCurrent_v2",
+        name: "cuCtxDestroy_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 16,
-        name: "cuCtxPopCurrent_v2",
+        name: "cuCtxPushCurrent_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 17,
-        name: "cuCtxSetCurrent",
+        name: "cuCtxPopCurrent_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 18,
+        name: "cuCtxSetCurrent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 19,
         name: "cuCtxGetCurrent",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 19,
+        entry: 20,
         name: "cuCtxGetDevice",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 20,
+        entry: 21,
         name: "cuCtxGetFlags",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 21,
+        entry: 22,
         name: "cuCtxGetId",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 22,
+        entry: 23,
         name: "cuCtxSynchronize",
         class: Some(crate::envelope::Class::Wait),
     },
     crate::call::CallInfo {
-        entry: 23,
+        entry: 24,
         name: "cuCtxGetApiVersion",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 24,
+        entry: 25,
         name: "cuCtxGetLimit",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 25,
+        entry: 26,
         name: "cuCtxSetLimit",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 26,
+        entry: 27,
         name: "cuCtxGetCacheConfig",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 27,
+        entry: 28,
         name: "cuCtxSetCacheConfig",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 28,
+        entry: 29,
         name: "cuCtxGetStreamPriorityRange",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 29,
+        entry: 30,
         name: "cuDevicePrimaryCtxRetain",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 30,
+        entry: 31,
         name: "cuDevicePrimaryCtxRelease_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 31,
+        entry: 32,
         name: "cuDevicePrimaryCtxReset_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 32,
+        entry: 33,
         name: "cuDevicePrimaryCtxSetFlags_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 33,
+        entry: 34,
         name: "cuDevicePrimaryCtxGetState",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 34,
+        entry: 35,
         name: "cuModuleLoadData",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 35,
+        entry: 36,
         name: "cuModuleLoadDataEx",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 36,
+        entry: 37,
         name: "cuModuleLoadFatBinary",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 37,
+        entry: 38,
         name: "cuModuleLoad",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 38,
+        entry: 39,
         name: "cuModuleUnload",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 39,
+        entry: 40,
         name: "cuModuleGetFunction",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 40,
+        entry: 41,
         name: "cuModuleGetGlobal_v2",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 41,
+        entry: 42,
         name: "cuModuleGetLoadingMode",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 42,
+        entry: 43,
         name: "cuFuncGetAttribute",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 43,
+        entry: 44,
         name: "cuFuncSetAttribute",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 44,
+        entry: 45,
         name: "cuFuncSetCacheConfig",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 45,
+        entry: 46,
         name: "cuFuncGetModule",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 46,
+        entry: 47,
         name: "cuFuncGetName",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 47,
+        entry: 48,
         name: "cuFuncGetParamInfo",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 48,
+        entry: 49,
         name: "cuLaunchKernel",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 49,
+        entry: 50,
         name: "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 50,
+        entry: 51,
         name: "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 51,
+        entry: 52,
         name: "cuMemAlloc_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 52,
+        entry: 53,
         name: "cuMemAllocPitch_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 53,
+        entry: 54,
         name: "cuMemFree_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 54,
+        entry: 55,
         name: "cuMemGetInfo_v2",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 55,
+        entry: 56,
         name: "cuMemGetAddressRange_v2",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 56,
+        entry: 57,
         name: "cuMemAllocHost_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 57,
+        entry: 58,
         name: "cuMemHostAlloc",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 58,
+        entry: 59,
         name: "cuMemFreeHost",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 59,
+        entry: 60,
         name: "cuMemHostRegister_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 60,
+        entry: 61,
         name: "cuMemHostUnregister",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 61,
+        entry: 62,
         name: "cuMemHostGetFlags",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 62,
+        entry: 63,
         name: "cuMemcpyHtoD_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 63,
+        entry: 64,
         name: "cuMemcpyDtoH_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 64,
+        entry: 65,
         name: "cuMemcpyDtoD_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 65,
+        entry: 66,
         name: "cuMemcpyHtoDAsync_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 66,
+        entry: 67,
         name: "cuMemcpyDtoHAsync_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 67,
+        entry: 68,
         name: "cuMemcpyDtoDAsync_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 68,
+        entry: 69,
         name: "cuMemcpy",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 69,
+        entry: 70,
         name: "cuMemcpyAsync",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 70,
+        entry: 71,
         name: "cuMemsetD8_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 71,
+        entry: 72,
         name: "cuMemsetD16_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 72,
+        entry: 73,
         name: "cuMemsetD32_v2",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 73,
+        entry: 74,
         name: "cuMemsetD8Async",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 74,
+        entry: 75,
         name: "cuMemsetD16Async",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 75,
+        entry: 76,
         name: "cuMemsetD32Async",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 76,
+        entry: 77,
         name: "cuStreamCreate",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 77,
+        entry: 78,
         name: "cuStreamCreateWithPriority",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 78,
+        entry: 79,
         name: "cuStreamDestroy_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 79,
+        entry: 80,
         name: "cuStreamSynchronize",
         class: Some(crate::envelope::Class::Wait),
     },
     crate::call::CallInfo {
-        entry: 80,
+        entry: 81,
         name: "cuStreamQuery",
         class: Some(crate::envelope::Class::Poll),
     },
     crate::call::CallInfo {
-        entry: 81,
+        entry: 82,
         name: "cuStreamWaitEvent",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 82,
+        entry: 83,
         name: "cuStreamGetFlags",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 83,
+        entry: 84,
         name: "cuStreamGetPriority",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 84,
+        entry: 85,
         name: "cuStreamGetCtx",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 85,
+        entry: 86,
         name: "cuEventCreate",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 86,
+        entry: 87,
         name: "cuEventDestroy_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
-        entry: 87,
+        entry: 88,
         name: "cuEventRecord",
         class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
-        entry: 88,
+        entry: 89,
         name: "cuEventQuery",
         class: Some(crate::envelope::Class::Poll),
     },
     crate::call::CallInfo {
-        entry: 89,
+        entry: 90,
         name: "cuEventSynchronize",
         class: Some(crate::envelope::Class::Wait),
     },
     crate::call::CallInfo {
-        entry: 90,
+        entry: 91,
         name: "cuEventElapsedTime",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 91,
+        entry: 92,
         name: "cuEventElapsedTime_v2",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 92,
+        entry: 93,
         name: "cuGetErrorName",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 93,
+        entry: 94,
         name: "cuGetErrorString",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 94,
+        entry: 95,
         name: "cuGetProcAddress",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 95,
+        entry: 96,
         name: "cuGetProcAddress_v2",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
-        entry: 96,
+        entry: 97,
         name: "cuGetExportTable",
         class: Some(crate::envelope::Class::Query),
     },

@@ -94,12 +94,16 @@ fn types(api: &Api, out: &mut String) {
 fn constants(api: &Api, out: &mut String) {
     out.push('\n');
     for (name, constant) in &api.constants {
-        // Extensions' constants may be younger than the headers.
-        let _ = writeln!(
-            out,
-            "#ifdef {name}\n_Static_assert((int64_t)({name}) == {}, \"{name}\");\n#endif",
+        let same = format!(
+            "_Static_assert((int64_t)({name}) == {}, \"{name}\");",
             constant.value
         );
+        // A vendor's header has enumerations. Extensions' constants may be younger than the
+        // other headers, which define them.
+        let _ = match api.vendors_header {
+            true => writeln!(out, "{same}"),
+            false => writeln!(out, "#ifdef {name}\n{same}\n#endif"),
+        };
     }
 }
 

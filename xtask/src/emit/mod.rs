@@ -167,6 +167,7 @@ fn rust_name(name: &str) -> String {
         "char" => "c_char",
         "unsigned char" => "u8",
         "unsigned short" => "u16",
+        "unsigned long long" => "u64",
         "int" => "c_int",
         "unsigned int" => "c_uint",
         "float" => "f32",

@@ -16,6 +16,10 @@ pub struct Api {
     pub number: u16,
     /// The header with its prototypes.
     pub header: String,
+    /// Whether the header is the vendor's alone, so that a machine may be without it.
+    pub vendors_header: bool,
+    /// The bits of its programs' pointers, if they are always as many.
+    pub pointers: Option<u32>,
     /// The folder of its guest library and its back end, from the root; `None` for
     /// one that is part of gil. Its header is there, too.
     pub home: Option<String>,

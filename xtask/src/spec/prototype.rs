@@ -130,6 +130,9 @@ fn base_type(lexer: &mut Lexer<'_>) -> Result<CType, Problem> {
             None => return Err(bad(lexer, "a type")),
         };
     }
+    if name == "unsigned long" && lexer.eat("long") {
+        name.push_str(" long");
+    }
     let mut ctype = CType::Named(name);
     constant |= lexer.eat("const");
     while lexer.eat("*") {

@@ -11,6 +11,9 @@ pub struct RawApi {
     pub title: String,
     pub number: u16,
     pub header: String,
+    #[serde(default)]
+    pub vendors_header: bool,
+    pub pointers: Option<u32>,
     pub home: Option<String>,
     pub back_end: Option<String>,
     #[serde(default)]

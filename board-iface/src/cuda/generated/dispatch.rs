@@ -39,50 +39,50 @@ static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
     (11, cu_device_get_by_pci_bus_id),
     (12, cu_device_compute_capability),
     (13, cu_ctx_create_v2),
-    (14, cu_ctx_destroy_v2),
-    (24, cu_ctx_get_limit),
-    (25, cu_ctx_set_limit),
-    (26, cu_ctx_get_cache_config),
-    (27, cu_ctx_set_cache_config),
-    (28, cu_ctx_get_stream_priority_range),
-    (29, cu_device_primary_ctx_retain),
-    (34, cu_module_load_data),
-    (35, cu_module_load_data_ex),
-    (36, cu_module_load_fat_binary),
-    (37, cu_module_load),
-    (38, cu_module_unload),
-    (39, cu_module_get_function),
-    (40, cu_module_get_global_v2),
-    (42, cu_func_get_attribute),
-    (43, cu_func_set_attribute),
-    (44, cu_func_set_cache_config),
-    (48, cu_launch_kernel),
-    (49, cu_occupancy_max_active_blocks_per_multiprocessor),
+    (15, cu_ctx_destroy_v2),
+    (25, cu_ctx_get_limit),
+    (26, cu_ctx_set_limit),
+    (27, cu_ctx_get_cache_config),
+    (28, cu_ctx_set_cache_config),
+    (29, cu_ctx_get_stream_priority_range),
+    (30, cu_device_primary_ctx_retain),
+    (35, cu_module_load_data),
+    (36, cu_module_load_data_ex),
+    (37, cu_module_load_fat_binary),
+    (38, cu_module_load),
+    (39, cu_module_unload),
+    (40, cu_module_get_function),
+    (41, cu_module_get_global_v2),
+    (43, cu_func_get_attribute),
+    (44, cu_func_set_attribute),
+    (45, cu_func_set_cache_config),
+    (49, cu_launch_kernel),
+    (50, cu_occupancy_max_active_blocks_per_multiprocessor),
     (
-        50,
+        51,
         cu_occupancy_max_active_blocks_per_multiprocessor_with_flags,
     ),
-    (51, cu_mem_alloc_v2),
-    (52, cu_mem_alloc_pitch_v2),
-    (53, cu_mem_free_v2),
-    (54, cu_mem_get_info_v2),
-    (62, cu_memcpy_hto_d_v2),
-    (63, cu_memcpy_dto_h_v2),
-    (64, cu_memcpy_dto_d_v2),
-    (65, cu_memcpy_hto_d_async_v2),
-    (66, cu_memcpy_dto_h_async_v2),
-    (67, cu_memcpy_dto_d_async_v2),
-    (70, cu_memset_d8_v2),
-    (71, cu_memset_d16_v2),
-    (72, cu_memset_d32_v2),
-    (73, cu_memset_d8async),
-    (74, cu_memset_d16async),
-    (75, cu_memset_d32async),
-    (76, cu_stream_create),
-    (77, cu_stream_create_with_priority),
-    (78, cu_stream_destroy_v2),
-    (81, cu_stream_wait_event),
-    (87, cu_event_record),
+    (52, cu_mem_alloc_v2),
+    (53, cu_mem_alloc_pitch_v2),
+    (54, cu_mem_free_v2),
+    (55, cu_mem_get_info_v2),
+    (63, cu_memcpy_hto_d_v2),
+    (64, cu_memcpy_dto_h_v2),
+    (65, cu_memcpy_dto_d_v2),
+    (66, cu_memcpy_hto_d_async_v2),
+    (67, cu_memcpy_dto_h_async_v2),
+    (68, cu_memcpy_dto_d_async_v2),
+    (71, cu_memset_d8_v2),
+    (72, cu_memset_d16_v2),
+    (73, cu_memset_d32_v2),
+    (74, cu_memset_d8async),
+    (75, cu_memset_d16async),
+    (76, cu_memset_d32async),
+    (77, cu_stream_create),
+    (78, cu_stream_create_with_priority),
+    (79, cu_stream_destroy_v2),
+    (82, cu_stream_wait_event),
+    (88, cu_event_record),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1022,91 +1022,91 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         13 => back_end::encode(&wire::CuCtxCreateV2Reply { result }),
-        14 => back_end::encode(&wire::CuCtxDestroyV2Reply { result }),
-        24 => back_end::encode(&wire::CuCtxGetLimitReply {
+        15 => back_end::encode(&wire::CuCtxDestroyV2Reply { result }),
+        25 => back_end::encode(&wire::CuCtxGetLimitReply {
             result,
             ..Default::default()
         }),
-        25 => back_end::encode(&wire::CuCtxSetLimitReply { result }),
-        26 => back_end::encode(&wire::CuCtxGetCacheConfigReply {
+        26 => back_end::encode(&wire::CuCtxSetLimitReply { result }),
+        27 => back_end::encode(&wire::CuCtxGetCacheConfigReply {
             result,
             ..Default::default()
         }),
-        27 => back_end::encode(&wire::CuCtxSetCacheConfigReply { result }),
-        28 => back_end::encode(&wire::CuCtxGetStreamPriorityRangeReply {
+        28 => back_end::encode(&wire::CuCtxSetCacheConfigReply { result }),
+        29 => back_end::encode(&wire::CuCtxGetStreamPriorityRangeReply {
             result,
             ..Default::default()
         }),
-        29 => back_end::encode(&wire::CuDevicePrimaryCtxRetainReply {
+        30 => back_end::encode(&wire::CuDevicePrimaryCtxRetainReply {
             result,
             ..Default::default()
         }),
-        34 => back_end::encode(&wire::CuModuleLoadDataReply { result }),
-        35 => back_end::encode(&wire::CuModuleLoadDataExReply { result }),
-        36 => back_end::encode(&wire::CuModuleLoadFatBinaryReply { result }),
-        37 => back_end::encode(&wire::CuModuleLoadReply { result }),
-        38 => back_end::encode(&wire::CuModuleUnloadReply { result }),
-        39 => back_end::encode(&wire::CuModuleGetFunctionReply {
+        35 => back_end::encode(&wire::CuModuleLoadDataReply { result }),
+        36 => back_end::encode(&wire::CuModuleLoadDataExReply { result }),
+        37 => back_end::encode(&wire::CuModuleLoadFatBinaryReply { result }),
+        38 => back_end::encode(&wire::CuModuleLoadReply { result }),
+        39 => back_end::encode(&wire::CuModuleUnloadReply { result }),
+        40 => back_end::encode(&wire::CuModuleGetFunctionReply {
             result,
             ..Default::default()
         }),
-        40 => back_end::encode(&wire::CuModuleGetGlobalV2Reply {
+        41 => back_end::encode(&wire::CuModuleGetGlobalV2Reply {
             result,
             ..Default::default()
         }),
-        42 => back_end::encode(&wire::CuFuncGetAttributeReply {
+        43 => back_end::encode(&wire::CuFuncGetAttributeReply {
             result,
             ..Default::default()
         }),
-        43 => back_end::encode(&wire::CuFuncSetAttributeReply { result }),
-        44 => back_end::encode(&wire::CuFuncSetCacheConfigReply { result }),
-        48 => back_end::encode(&wire::CuLaunchKernelReply { result }),
-        49 => back_end::encode(&wire::CuOccupancyMaxActiveBlocksPerMultiprocessorReply {
+        44 => back_end::encode(&wire::CuFuncSetAttributeReply { result }),
+        45 => back_end::encode(&wire::CuFuncSetCacheConfigReply { result }),
+        49 => back_end::encode(&wire::CuLaunchKernelReply { result }),
+        50 => back_end::encode(&wire::CuOccupancyMaxActiveBlocksPerMultiprocessorReply {
             result,
             ..Default::default()
         }),
-        50 => back_end::encode(
+        51 => back_end::encode(
             &wire::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsReply {
                 result,
                 ..Default::default()
             },
         ),
-        51 => back_end::encode(&wire::CuMemAllocV2Reply {
+        52 => back_end::encode(&wire::CuMemAllocV2Reply {
             result,
             ..Default::default()
         }),
-        52 => back_end::encode(&wire::CuMemAllocPitchV2Reply {
+        53 => back_end::encode(&wire::CuMemAllocPitchV2Reply {
             result,
             ..Default::default()
         }),
-        53 => back_end::encode(&wire::CuMemFreeV2Reply { result }),
-        54 => back_end::encode(&wire::CuMemGetInfoV2Reply {
+        54 => back_end::encode(&wire::CuMemFreeV2Reply { result }),
+        55 => back_end::encode(&wire::CuMemGetInfoV2Reply {
             result,
             ..Default::default()
         }),
-        62 => back_end::encode(&wire::CuMemcpyHtoDV2Reply { result }),
-        63 => back_end::encode(&wire::CuMemcpyDtoHV2Reply { result }),
-        64 => back_end::encode(&wire::CuMemcpyDtoDV2Reply { result }),
-        65 => back_end::encode(&wire::CuMemcpyHtoDAsyncV2Reply { result }),
-        66 => back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
-        67 => back_end::encode(&wire::CuMemcpyDtoDAsyncV2Reply { result }),
-        70 => back_end::encode(&wire::CuMemsetD8V2Reply { result }),
-        71 => back_end::encode(&wire::CuMemsetD16V2Reply { result }),
-        72 => back_end::encode(&wire::CuMemsetD32V2Reply { result }),
-        73 => back_end::encode(&wire::CuMemsetD8AsyncReply { result }),
-        74 => back_end::encode(&wire::CuMemsetD16AsyncReply { result }),
-        75 => back_end::encode(&wire::CuMemsetD32AsyncReply { result }),
-        76 => back_end::encode(&wire::CuStreamCreateReply {
+        63 => back_end::encode(&wire::CuMemcpyHtoDV2Reply { result }),
+        64 => back_end::encode(&wire::CuMemcpyDtoHV2Reply { result }),
+        65 => back_end::encode(&wire::CuMemcpyDtoDV2Reply { result }),
+        66 => back_end::encode(&wire::CuMemcpyHtoDAsyncV2Reply { result }),
+        67 => back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
+        68 => back_end::encode(&wire::CuMemcpyDtoDAsyncV2Reply { result }),
+        71 => back_end::encode(&wire::CuMemsetD8V2Reply { result }),
+        72 => back_end::encode(&wire::CuMemsetD16V2Reply { result }),
+        73 => back_end::encode(&wire::CuMemsetD32V2Reply { result }),
+        74 => back_end::encode(&wire::CuMemsetD8AsyncReply { result }),
+        75 => back_end::encode(&wire::CuMemsetD16AsyncReply { result }),
+        76 => back_end::encode(&wire::CuMemsetD32AsyncReply { result }),
+        77 => back_end::encode(&wire::CuStreamCreateReply {
             result,
             ..Default::default()
         }),
-        77 => back_end::encode(&wire::CuStreamCreateWithPriorityReply {
+        78 => back_end::encode(&wire::CuStreamCreateWithPriorityReply {
             result,
             ..Default::default()
         }),
-        78 => back_end::encode(&wire::CuStreamDestroyV2Reply { result }),
-        81 => back_end::encode(&wire::CuStreamWaitEventReply { result }),
-        87 => back_end::encode(&wire::CuEventRecordReply { result }),
+        79 => back_end::encode(&wire::CuStreamDestroyV2Reply { result }),
+        82 => back_end::encode(&wire::CuStreamWaitEventReply { result }),
+        88 => back_end::encode(&wire::CuEventRecordReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

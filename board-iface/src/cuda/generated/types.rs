@@ -65,6 +65,11 @@ pub struct CUstream_st {
 }
 pub type CUstream = *mut CUstream_st;
 
+/// `CUctxCreateParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUctxCreateParams {}
+
 /// `CUuuid`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +186,9 @@ pub type cuDeviceComputeCapability_fn =
     unsafe extern "C" fn(*mut c_int, *mut c_int, CUdevice) -> CUresult;
 /// `cuCtxCreate_v2`.
 pub type cuCtxCreate_v2_fn = unsafe extern "C" fn(*mut CUcontext, c_uint, CUdevice) -> CUresult;
+/// `cuCtxCreate_v4`.
+pub type cuCtxCreate_v4_fn =
+    unsafe extern "C" fn(*mut CUcontext, *mut CUctxCreateParams, c_uint, CUdevice) -> CUresult;
 /// `cuCtxDestroy_v2`.
 pub type cuCtxDestroy_v2_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
 /// `cuCtxPushCurrent_v2`.
@@ -196,7 +204,7 @@ pub type cuCtxGetDevice_fn = unsafe extern "C" fn(*mut CUdevice) -> CUresult;
 /// `cuCtxGetFlags`.
 pub type cuCtxGetFlags_fn = unsafe extern "C" fn(*mut c_uint) -> CUresult;
 /// `cuCtxGetId`.
-pub type cuCtxGetId_fn = unsafe extern "C" fn(CUcontext, *mut cuuint64_t) -> CUresult;
+pub type cuCtxGetId_fn = unsafe extern "C" fn(CUcontext, *mut u64) -> CUresult;
 /// `cuCtxSynchronize`.
 pub type cuCtxSynchronize_fn = unsafe extern "C" fn() -> CUresult;
 /// `cuCtxGetApiVersion`.

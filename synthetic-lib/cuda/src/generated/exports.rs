@@ -13,10 +13,14 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 96] = [
+static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuCtxCreate_v4",
+        address: cuCtxCreate_v4 as *const c_void,
     },
     Export {
         name: c"cuCtxDestroy_v2",

@@ -77,6 +77,18 @@ pub trait Manual {
         dev: CUdevice,
     ) -> CUresult;
 
+    /// `cuCtxCreate_v4`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxCreate_v4(
+        entry: u64,
+        pctx: *mut CUcontext,
+        ctxCreateParams: *mut CUctxCreateParams,
+        flags: c_uint,
+        dev: CUdevice,
+    ) -> CUresult;
+
     /// `cuCtxDestroy_v2`.
     ///
     /// # Safety
@@ -123,7 +135,7 @@ pub trait Manual {
     ///
     /// # Safety
     /// As CUDA says of the caller.
-    unsafe fn cuCtxGetId(entry: u64, ctx: CUcontext, ctxId: *mut cuuint64_t) -> CUresult;
+    unsafe fn cuCtxGetId(entry: u64, ctx: CUcontext, ctxId: *mut u64) -> CUresult;
 
     /// `cuCtxSynchronize`.
     ///

@@ -358,13 +358,30 @@ pub unsafe extern "C" fn cuCtxCreate_v2(
     unsafe { Guest::cuCtxCreate_v2(entry, pctx, flags, dev) }
 }
 
+/// `cuCtxCreate_v4`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxCreate_v4")]
+pub unsafe extern "C" fn cuCtxCreate_v4(
+    pctx: *mut CUcontext,
+    ctxCreateParams: *mut CUctxCreateParams,
+    flags: c_uint,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 14));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxCreate_v4(entry, pctx, ctxCreateParams, flags, dev) }
+}
+
 /// `cuCtxDestroy_v2`.
 ///
 /// # Safety
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxDestroy_v2")]
 pub unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 14));
+    gil_guest::note(gil_wire::Op::new(4, 15));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxDestroy_v2(entry, ctx) }
@@ -376,7 +393,7 @@ pub unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxPushCurrent_v2")]
 pub unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 15));
+    gil_guest::note(gil_wire::Op::new(4, 16));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxPushCurrent_v2(entry, ctx) }
@@ -388,7 +405,7 @@ pub unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxPopCurrent_v2")]
 pub unsafe extern "C" fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 16));
+    gil_guest::note(gil_wire::Op::new(4, 17));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxPopCurrent_v2(entry, pctx) }
@@ -400,7 +417,7 @@ pub unsafe extern "C" fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxSetCurrent")]
 pub unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 17));
+    gil_guest::note(gil_wire::Op::new(4, 18));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxSetCurrent(entry, ctx) }
@@ -412,7 +429,7 @@ pub unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetCurrent")]
 pub unsafe extern "C" fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 18));
+    gil_guest::note(gil_wire::Op::new(4, 19));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxGetCurrent(entry, pctx) }
@@ -424,7 +441,7 @@ pub unsafe extern "C" fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetDevice")]
 pub unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 19));
+    gil_guest::note(gil_wire::Op::new(4, 20));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxGetDevice(entry, device) }
@@ -436,7 +453,7 @@ pub unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetFlags")]
 pub unsafe extern "C" fn cuCtxGetFlags(flags: *mut c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 20));
+    gil_guest::note(gil_wire::Op::new(4, 21));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxGetFlags(entry, flags) }
@@ -447,8 +464,8 @@ pub unsafe extern "C" fn cuCtxGetFlags(flags: *mut c_uint) -> CUresult {
 /// # Safety
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetId")]
-pub unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut cuuint64_t) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 21));
+pub unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 22));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxGetId(entry, ctx, ctxId) }
@@ -460,7 +477,7 @@ pub unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut cuuint64_t) -> C
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxSynchronize")]
 pub unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 22));
+    gil_guest::note(gil_wire::Op::new(4, 23));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxSynchronize(entry) }
@@ -472,7 +489,7 @@ pub unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetApiVersion")]
 pub unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 23));
+    gil_guest::note(gil_wire::Op::new(4, 24));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuCtxGetApiVersion(entry, ctx, version) }
@@ -484,7 +501,7 @@ pub unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetLimit")]
 pub unsafe extern "C" fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 24));
+    gil_guest::note(gil_wire::Op::new(4, 25));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -513,7 +530,7 @@ pub unsafe extern "C" fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) -> CU
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxSetLimit")]
 pub unsafe extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 25));
+    gil_guest::note(gil_wire::Op::new(4, 26));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         let current = Guest::current()?;
@@ -537,7 +554,7 @@ pub unsafe extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxGetCacheConfig")]
 pub unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 26));
+    gil_guest::note(gil_wire::Op::new(4, 27));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -565,7 +582,7 @@ pub unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> CUre
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuCtxSetCacheConfig")]
 pub unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 27));
+    gil_guest::note(gil_wire::Op::new(4, 28));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         let current = Guest::current()?;
@@ -591,7 +608,7 @@ pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(
     leastPriority: *mut c_int,
     greatestPriority: *mut c_int,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 28));
+    gil_guest::note(gil_wire::Op::new(4, 29));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -621,7 +638,7 @@ pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuDevicePrimaryCtxRetain")]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 29));
+    gil_guest::note(gil_wire::Op::new(4, 30));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuDevicePrimaryCtxRetain(entry, pctx, dev) }
@@ -633,7 +650,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUd
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuDevicePrimaryCtxRelease_v2")]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 30));
+    gil_guest::note(gil_wire::Op::new(4, 31));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuDevicePrimaryCtxRelease_v2(entry, dev) }
@@ -645,7 +662,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> CUresult
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuDevicePrimaryCtxReset_v2")]
 pub unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 31));
+    gil_guest::note(gil_wire::Op::new(4, 32));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuDevicePrimaryCtxReset_v2(entry, dev) }
@@ -657,7 +674,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuDevicePrimaryCtxSetFlags_v2")]
 pub unsafe extern "C" fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 32));
+    gil_guest::note(gil_wire::Op::new(4, 33));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuDevicePrimaryCtxSetFlags_v2(entry, dev, flags) }
@@ -673,7 +690,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
     flags: *mut c_uint,
     active: *mut c_int,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 33));
+    gil_guest::note(gil_wire::Op::new(4, 34));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuDevicePrimaryCtxGetState(entry, dev, flags, active) }
@@ -685,7 +702,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuModuleLoadData")]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 34));
+    gil_guest::note(gil_wire::Op::new(4, 35));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleLoadData(entry, module, image) }
@@ -703,7 +720,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     options: *mut CUjit_option,
     optionValues: *mut *mut c_void,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 35));
+    gil_guest::note(gil_wire::Op::new(4, 36));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleLoadDataEx(entry, module, image, numOptions, options, optionValues) }
@@ -718,7 +735,7 @@ pub unsafe extern "C" fn cuModuleLoadFatBinary(
     module: *mut CUmodule,
     fatCubin: *const c_void,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 36));
+    gil_guest::note(gil_wire::Op::new(4, 37));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleLoadFatBinary(entry, module, fatCubin) }
@@ -730,7 +747,7 @@ pub unsafe extern "C" fn cuModuleLoadFatBinary(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuModuleLoad")]
 pub unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 37));
+    gil_guest::note(gil_wire::Op::new(4, 38));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleLoad(entry, module, fname) }
@@ -742,7 +759,7 @@ pub unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *const c_cha
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuModuleUnload")]
 pub unsafe extern "C" fn cuModuleUnload(hmod: CUmodule) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 38));
+    gil_guest::note(gil_wire::Op::new(4, 39));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleUnload(entry, hmod) }
@@ -758,7 +775,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     hmod: CUmodule,
     name: *const c_char,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 39));
+    gil_guest::note(gil_wire::Op::new(4, 40));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleGetFunction(entry, hfunc, hmod, name) }
@@ -775,7 +792,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     hmod: CUmodule,
     name: *const c_char,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 40));
+    gil_guest::note(gil_wire::Op::new(4, 41));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleGetGlobal_v2(entry, dptr, bytes, hmod, name) }
@@ -787,7 +804,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuModuleGetLoadingMode")]
 pub unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 41));
+    gil_guest::note(gil_wire::Op::new(4, 42));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuModuleGetLoadingMode(entry, mode) }
@@ -803,7 +820,7 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
     attrib: CUfunction_attribute,
     hfunc: CUfunction,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 42));
+    gil_guest::note(gil_wire::Op::new(4, 43));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -838,7 +855,7 @@ pub unsafe extern "C" fn cuFuncSetAttribute(
     attrib: CUfunction_attribute,
     value: c_int,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 43));
+    gil_guest::note(gil_wire::Op::new(4, 44));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         let current = Guest::current()?;
@@ -864,7 +881,7 @@ pub unsafe extern "C" fn cuFuncSetAttribute(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuFuncSetCacheConfig")]
 pub unsafe extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 44));
+    gil_guest::note(gil_wire::Op::new(4, 45));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         let current = Guest::current()?;
@@ -889,7 +906,7 @@ pub unsafe extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuFuncGetModule")]
 pub unsafe extern "C" fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 45));
+    gil_guest::note(gil_wire::Op::new(4, 46));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuFuncGetModule(entry, hmod, hfunc) }
@@ -901,7 +918,7 @@ pub unsafe extern "C" fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction)
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuFuncGetName")]
 pub unsafe extern "C" fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 46));
+    gil_guest::note(gil_wire::Op::new(4, 47));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuFuncGetName(entry, name, hfunc) }
@@ -918,7 +935,7 @@ pub unsafe extern "C" fn cuFuncGetParamInfo(
     paramOffset: *mut usize,
     paramSize: *mut usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 47));
+    gil_guest::note(gil_wire::Op::new(4, 48));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuFuncGetParamInfo(entry, func, paramIndex, paramOffset, paramSize) }
@@ -942,7 +959,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
     kernelParams: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 48));
+    gil_guest::note(gil_wire::Op::new(4, 49));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe {
@@ -974,7 +991,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     blockSize: c_int,
     dynamicSMemSize: usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 49));
+    gil_guest::note(gil_wire::Op::new(4, 50));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1017,7 +1034,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     dynamicSMemSize: usize,
     flags: c_uint,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 50));
+    gil_guest::note(gil_wire::Op::new(4, 51));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1055,7 +1072,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemAlloc_v2")]
 pub unsafe extern "C" fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 51));
+    gil_guest::note(gil_wire::Op::new(4, 52));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemAlloc_v2(entry, dptr, bytesize) }
@@ -1073,7 +1090,7 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
     Height: usize,
     ElementSizeBytes: c_uint,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 52));
+    gil_guest::note(gil_wire::Op::new(4, 53));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe {
@@ -1087,7 +1104,7 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemFree_v2")]
 pub unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 53));
+    gil_guest::note(gil_wire::Op::new(4, 54));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemFree_v2(entry, dptr) }
@@ -1099,7 +1116,7 @@ pub unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemGetInfo_v2")]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 54));
+    gil_guest::note(gil_wire::Op::new(4, 55));
     let entry = gil_guest::entry();
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1133,7 +1150,7 @@ pub unsafe extern "C" fn cuMemGetAddressRange_v2(
     psize: *mut usize,
     dptr: CUdeviceptr,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 55));
+    gil_guest::note(gil_wire::Op::new(4, 56));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemGetAddressRange_v2(entry, pbase, psize, dptr) }
@@ -1145,7 +1162,7 @@ pub unsafe extern "C" fn cuMemGetAddressRange_v2(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemAllocHost_v2")]
 pub unsafe extern "C" fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 56));
+    gil_guest::note(gil_wire::Op::new(4, 57));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemAllocHost_v2(entry, pp, bytesize) }
@@ -1161,7 +1178,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(
     bytesize: usize,
     Flags: c_uint,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 57));
+    gil_guest::note(gil_wire::Op::new(4, 58));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemHostAlloc(entry, pp, bytesize, Flags) }
@@ -1173,7 +1190,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemFreeHost")]
 pub unsafe extern "C" fn cuMemFreeHost(p: *mut c_void) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 58));
+    gil_guest::note(gil_wire::Op::new(4, 59));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemFreeHost(entry, p) }
@@ -1189,7 +1206,7 @@ pub unsafe extern "C" fn cuMemHostRegister_v2(
     bytesize: usize,
     Flags: c_uint,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 59));
+    gil_guest::note(gil_wire::Op::new(4, 60));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemHostRegister_v2(entry, p, bytesize, Flags) }
@@ -1201,7 +1218,7 @@ pub unsafe extern "C" fn cuMemHostRegister_v2(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemHostUnregister")]
 pub unsafe extern "C" fn cuMemHostUnregister(p: *mut c_void) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 60));
+    gil_guest::note(gil_wire::Op::new(4, 61));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemHostUnregister(entry, p) }
@@ -1213,7 +1230,7 @@ pub unsafe extern "C" fn cuMemHostUnregister(p: *mut c_void) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemHostGetFlags")]
 pub unsafe extern "C" fn cuMemHostGetFlags(pFlags: *mut c_uint, p: *mut c_void) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 61));
+    gil_guest::note(gil_wire::Op::new(4, 62));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemHostGetFlags(entry, pFlags, p) }
@@ -1229,7 +1246,7 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(
     srcHost: *const c_void,
     ByteCount: usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 62));
+    gil_guest::note(gil_wire::Op::new(4, 63));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyHtoD_v2(entry, dstDevice, srcHost, ByteCount) }
@@ -1245,7 +1262,7 @@ pub unsafe extern "C" fn cuMemcpyDtoH_v2(
     srcDevice: CUdeviceptr,
     ByteCount: usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 63));
+    gil_guest::note(gil_wire::Op::new(4, 64));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyDtoH_v2(entry, dstHost, srcDevice, ByteCount) }
@@ -1261,7 +1278,7 @@ pub unsafe extern "C" fn cuMemcpyDtoD_v2(
     srcDevice: CUdeviceptr,
     ByteCount: usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 64));
+    gil_guest::note(gil_wire::Op::new(4, 65));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyDtoD_v2(entry, dstDevice, srcDevice, ByteCount) }
@@ -1278,7 +1295,7 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 65));
+    gil_guest::note(gil_wire::Op::new(4, 66));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyHtoDAsync_v2(entry, dstDevice, srcHost, ByteCount, hStream) }
@@ -1295,7 +1312,7 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 66));
+    gil_guest::note(gil_wire::Op::new(4, 67));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyDtoHAsync_v2(entry, dstHost, srcDevice, ByteCount, hStream) }
@@ -1312,7 +1329,7 @@ pub unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 67));
+    gil_guest::note(gil_wire::Op::new(4, 68));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyDtoDAsync_v2(entry, dstDevice, srcDevice, ByteCount, hStream) }
@@ -1328,7 +1345,7 @@ pub unsafe extern "C" fn cuMemcpy(
     src: CUdeviceptr,
     ByteCount: usize,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 68));
+    gil_guest::note(gil_wire::Op::new(4, 69));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpy(entry, dst, src, ByteCount) }
@@ -1345,7 +1362,7 @@ pub unsafe extern "C" fn cuMemcpyAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 69));
+    gil_guest::note(gil_wire::Op::new(4, 70));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemcpyAsync(entry, dst, src, ByteCount, hStream) }
@@ -1357,7 +1374,7 @@ pub unsafe extern "C" fn cuMemcpyAsync(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemsetD8_v2")]
 pub unsafe extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: u8, N: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 70));
+    gil_guest::note(gil_wire::Op::new(4, 71));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD8_v2(entry, dstDevice, uc, N) }
@@ -1369,7 +1386,7 @@ pub unsafe extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: u8, N: usize)
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemsetD16_v2")]
 pub unsafe extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr, us: u16, N: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 71));
+    gil_guest::note(gil_wire::Op::new(4, 72));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD16_v2(entry, dstDevice, us, N) }
@@ -1381,7 +1398,7 @@ pub unsafe extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr, us: u16, N: usiz
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuMemsetD32_v2")]
 pub unsafe extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr, ui: c_uint, N: usize) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 72));
+    gil_guest::note(gil_wire::Op::new(4, 73));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD32_v2(entry, dstDevice, ui, N) }
@@ -1398,7 +1415,7 @@ pub unsafe extern "C" fn cuMemsetD8Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 73));
+    gil_guest::note(gil_wire::Op::new(4, 74));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD8Async(entry, dstDevice, uc, N, hStream) }
@@ -1415,7 +1432,7 @@ pub unsafe extern "C" fn cuMemsetD16Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 74));
+    gil_guest::note(gil_wire::Op::new(4, 75));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD16Async(entry, dstDevice, us, N, hStream) }
@@ -1432,7 +1449,7 @@ pub unsafe extern "C" fn cuMemsetD32Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 75));
+    gil_guest::note(gil_wire::Op::new(4, 76));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemsetD32Async(entry, dstDevice, ui, N, hStream) }
@@ -1444,7 +1461,7 @@ pub unsafe extern "C" fn cuMemsetD32Async(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamCreate")]
 pub unsafe extern "C" fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 76));
+    gil_guest::note(gil_wire::Op::new(4, 77));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamCreate(entry, phStream, Flags) }
@@ -1460,7 +1477,7 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(
     flags: c_uint,
     priority: c_int,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 77));
+    gil_guest::note(gil_wire::Op::new(4, 78));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamCreateWithPriority(entry, phStream, flags, priority) }
@@ -1472,7 +1489,7 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamDestroy_v2")]
 pub unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 78));
+    gil_guest::note(gil_wire::Op::new(4, 79));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamDestroy_v2(entry, hStream) }
@@ -1484,7 +1501,7 @@ pub unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamSynchronize")]
 pub unsafe extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 79));
+    gil_guest::note(gil_wire::Op::new(4, 80));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamSynchronize(entry, hStream) }
@@ -1496,7 +1513,7 @@ pub unsafe extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamQuery")]
 pub unsafe extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 80));
+    gil_guest::note(gil_wire::Op::new(4, 81));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamQuery(entry, hStream) }
@@ -1512,7 +1529,7 @@ pub unsafe extern "C" fn cuStreamWaitEvent(
     hEvent: CUevent,
     Flags: c_uint,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 81));
+    gil_guest::note(gil_wire::Op::new(4, 82));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamWaitEvent(entry, hStream, hEvent, Flags) }
@@ -1524,7 +1541,7 @@ pub unsafe extern "C" fn cuStreamWaitEvent(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamGetFlags")]
 pub unsafe extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 82));
+    gil_guest::note(gil_wire::Op::new(4, 83));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamGetFlags(entry, hStream, flags) }
@@ -1536,7 +1553,7 @@ pub unsafe extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint)
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamGetPriority")]
 pub unsafe extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 83));
+    gil_guest::note(gil_wire::Op::new(4, 84));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamGetPriority(entry, hStream, priority) }
@@ -1548,7 +1565,7 @@ pub unsafe extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: *mut c
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuStreamGetCtx")]
 pub unsafe extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 84));
+    gil_guest::note(gil_wire::Op::new(4, 85));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamGetCtx(entry, hStream, pctx) }
@@ -1560,7 +1577,7 @@ pub unsafe extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext)
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuEventCreate")]
 pub unsafe extern "C" fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 85));
+    gil_guest::note(gil_wire::Op::new(4, 86));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventCreate(entry, phEvent, Flags) }
@@ -1572,7 +1589,7 @@ pub unsafe extern "C" fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) -> 
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuEventDestroy_v2")]
 pub unsafe extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 86));
+    gil_guest::note(gil_wire::Op::new(4, 87));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventDestroy_v2(entry, hEvent) }
@@ -1584,7 +1601,7 @@ pub unsafe extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuEventRecord")]
 pub unsafe extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 87));
+    gil_guest::note(gil_wire::Op::new(4, 88));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventRecord(entry, hEvent, hStream) }
@@ -1596,7 +1613,7 @@ pub unsafe extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CU
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuEventQuery")]
 pub unsafe extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 88));
+    gil_guest::note(gil_wire::Op::new(4, 89));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventQuery(entry, hEvent) }
@@ -1608,7 +1625,7 @@ pub unsafe extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuEventSynchronize")]
 pub unsafe extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 89));
+    gil_guest::note(gil_wire::Op::new(4, 90));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventSynchronize(entry, hEvent) }
@@ -1624,7 +1641,7 @@ pub unsafe extern "C" fn cuEventElapsedTime(
     hStart: CUevent,
     hEnd: CUevent,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 90));
+    gil_guest::note(gil_wire::Op::new(4, 91));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuEventElapsedTime(entry, pMilliseconds, hStart, hEnd) }
@@ -1640,7 +1657,7 @@ pub unsafe extern "C" fn cuEventElapsedTime_v2(
     hStart: CUevent,
     hEnd: CUevent,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 91));
+    gil_guest::note(gil_wire::Op::new(4, 92));
     // SAFETY: the caller's.
     unsafe { cuEventElapsedTime(pMilliseconds, hStart, hEnd) }
 }
@@ -1651,7 +1668,7 @@ pub unsafe extern "C" fn cuEventElapsedTime_v2(
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuGetErrorName")]
 pub unsafe extern "C" fn cuGetErrorName(error: CUresult, pStr: *mut *const c_char) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 92));
+    gil_guest::note(gil_wire::Op::new(4, 93));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGetErrorName(entry, error, pStr) }
@@ -1663,7 +1680,7 @@ pub unsafe extern "C" fn cuGetErrorName(error: CUresult, pStr: *mut *const c_cha
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuGetErrorString")]
 pub unsafe extern "C" fn cuGetErrorString(error: CUresult, pStr: *mut *const c_char) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 93));
+    gil_guest::note(gil_wire::Op::new(4, 94));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGetErrorString(entry, error, pStr) }
@@ -1680,7 +1697,7 @@ pub unsafe extern "C" fn cuGetProcAddress(
     cudaVersion: c_int,
     flags: cuuint64_t,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 94));
+    gil_guest::note(gil_wire::Op::new(4, 95));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGetProcAddress(entry, symbol, pfn, cudaVersion, flags) }
@@ -1698,7 +1715,7 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
     flags: cuuint64_t,
     symbolStatus: *mut CUdriverProcAddressQueryResult,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 95));
+    gil_guest::note(gil_wire::Op::new(4, 96));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGetProcAddress_v2(entry, symbol, pfn, cudaVersion, flags, symbolStatus) }
@@ -1713,7 +1730,7 @@ pub unsafe extern "C" fn cuGetExportTable(
     ppExportTable: *mut *const c_void,
     pExportTableId: *const CUuuid,
 ) -> CUresult {
-    gil_guest::note(gil_wire::Op::new(4, 96));
+    gil_guest::note(gil_wire::Op::new(4, 97));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGetExportTable(entry, ppExportTable, pExportTableId) }

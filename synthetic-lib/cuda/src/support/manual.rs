@@ -132,6 +132,20 @@ impl Manual for Guest {
         unsafe { put(pctx, make) }
     }
 
+    unsafe fn cuCtxCreate_v4(
+        entry: u64,
+        pctx: *mut CUcontext,
+        ctxCreateParams: *mut CUctxCreateParams,
+        flags: c_uint,
+        dev: CUdevice,
+    ) -> CUresult {
+        match ctxCreateParams.is_null() {
+            // SAFETY: the caller's.
+            true => unsafe { Self::cuCtxCreate_v2(entry, pctx, flags, dev) },
+            false => CUDA_ERROR_NOT_SUPPORTED,
+        }
+    }
+
     unsafe fn cuCtxDestroy_v2(entry: u64, ctx: CUcontext) -> CUresult {
         Self::returned(|| {
             context::initialized()?;

@@ -69,8 +69,9 @@ fn has_default_stream(symbol: &CStr) -> bool {
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
-const SYMBOLS: [(&CStr, c_int, &CStr); 96] = [
+const SYMBOLS: [(&CStr, c_int, &CStr); 97] = [
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
+    (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
     (c"cuCtxGetApiVersion", 3020, c"cuCtxGetApiVersion"),
     (c"cuCtxGetCacheConfig", 3020, c"cuCtxGetCacheConfig"),

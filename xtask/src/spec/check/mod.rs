@@ -37,6 +37,8 @@ fn frame(raw: &RawApi) -> Result<Api, SpecError> {
         title: raw.title.clone(),
         number: raw.number,
         header: raw.header.clone(),
+        vendors_header: raw.vendors_header,
+        pointers: raw.pointers,
         home: raw.home.clone(),
         back_end: raw.back_end.clone(),
         prelude: raw.prelude.clone(),
@@ -81,10 +83,11 @@ fn helpers(raw: &RawApi) -> Result<BTreeMap<String, HelperSide>, SpecError> {
 }
 
 /// C's own types.
-const BUILTIN: [(&str, Scalar); 9] = [
+const BUILTIN: [(&str, Scalar); 10] = [
     ("char", Scalar::U8),
     ("unsigned char", Scalar::U8),
     ("unsigned short", Scalar::U16),
+    ("unsigned long long", Scalar::U64),
     ("int", Scalar::I32),
     ("unsigned int", Scalar::U32),
     ("float", Scalar::F32),

@@ -1,0 +1,62 @@
+//! CUDA's driver API in a guest, over a driver that runs no kernels.
+
+use gil_tests::coverage::{LIST_CALLS, called, covers};
+use gil_tests::cuda::{board, driver};
+use gil_tests::scripted::Scripted;
+use gil_tests::{Finished, Link, Run, guest_program};
+
+fn run(board: &str, options: &[&str], source: &str) -> Finished {
+    let program = guest_program(source, Link::Cuda).display().to_string();
+    let args = [&["--board", board], options, &[&*program]].concat();
+    Run::new(args).finish()
+}
+
+const RULES: &str = "tests/guest/cuda_rules.c";
+
+/// Every check of the program passes, live and from its recording.
+#[test]
+fn calls_do_what_the_api_promises() {
+    let board = board(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("recording").display().to_string();
+    let [env, list] = LIST_CALLS;
+    let live = run(board.address(), &[env, list, "--record", &record], RULES);
+    let failed: Vec<_> = live
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
+    assert_eq!(failed, ["0 failures"], "{}", live.stderr);
+    let live = live.ok();
+    let called = called(&live.report);
+    for name in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"] {
+        assert!(called.contains(name), "{called:?}");
+    }
+    covers("cuda_rules", &called);
+    let replayed = run(&format!("replay:{record}"), &[], RULES).ok();
+    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+}
+
+/// The report has the calls, with the GPU's time.
+#[test]
+fn the_report_shows_kernels_and_copies() {
+    let board = board(&[]);
+    let run = run(board.address(), &[], RULES).ok();
+    assert!(run.integer("/simulated/gpu_ns") > 500_000, "{run:#?}");
+    let report = run.report.to_string();
+    for name in ["cuLaunchKernel", "cuMemcpyHtoD_v2"] {
+        assert!(report.contains(name), "{report}");
+    }
+}
+
+/// A board without the driver serves other APIs, and says so of this one.
+#[test]
+fn a_board_without_the_driver_has_no_device() {
+    let mut agent = gil_tests::cuda::agent();
+    agent.env("GIL_CUDA_DRIVER", "/nonexistent/libcuda.so.1");
+    let board = Scripted::other(agent, &[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_absent.c").ok();
+    assert_eq!(run.stdout, "ok cuInit(0)\n0 failures\n", "{run:#?}");
+    assert!(run.stderr.contains("CUDA"), "{run:#?}");
+    assert!(driver().exists());
+}
