@@ -2,6 +2,8 @@
 //! duration, and what a kernel that fails ends. Everything but kernels is tested in guests,
 //! over a driver that runs none (`tests/tests/cuda.rs`).
 
+#![allow(non_snake_case)]
+
 mod common;
 
 use common::agent::{ANY_PORT, Agent, command};

@@ -220,7 +220,9 @@ impl Libraries {
             return Ok(());
         };
         let added: Vec<_> = added.filter_map(|path| path.rsplit('/').next()).collect();
-        let is_there = |name: &str| tree.has_library(arch, name) || added.contains(&name);
+        let is_ours = |name: &str| gil_guest_names::files(arch.bits()).any(|file| file == name);
+        let is_there =
+            |name: &str| tree.has_library(arch, name) || added.contains(&name) || is_ours(name);
         let missing = self.others.iter().find(|name| {
             let file = name.rsplit('/').next().unwrap_or(name);
             let is_path = name.contains('/') && tree.file(name).is_some();
