@@ -42,7 +42,8 @@ fn calls_do_what_the_api_promises() {
 fn the_report_shows_kernels_and_copies() {
     let board = board(&[]);
     let run = run(board.address(), &[], RULES).ok();
-    assert!(run.integer("/simulated/gpu_ns") > 500_000, "{run:#?}");
+    // Seven kernels of 6.255 ms are among what the program launches.
+    assert!(run.integer("/simulated/gpu_ns") > 40_000_000, "{run:#?}");
     let report = run.report.to_string();
     for name in ["cuLaunchKernel", "cuMemcpyHtoD_v2"] {
         assert!(report.contains(name), "{report}");

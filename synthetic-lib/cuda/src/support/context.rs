@@ -3,7 +3,7 @@
 
 use super::event;
 use super::streams::{Lane, Stream};
-use super::{Details, create, memory};
+use super::{Details, create, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -244,6 +244,7 @@ fn entry_of(handle: CUcontext) -> CallResult<Entry> {
 
 /// Changes the thread's stack; what goes is dropped outside of it.
 fn change<R>(change: impl FnOnce(&mut Vec<Option<Entry>>) -> R) -> CallResult<R> {
+    launch::forget_latest();
     let changed = STACK.try_with(|stack| change(&mut stack.borrow_mut()));
     changed.map_err(|_| CUDA_ERROR_DEINITIALIZED)
 }
@@ -339,6 +340,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
     if context.is_destroyed.swap(true, Ordering::Relaxed) {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
     }
+    launch::changed();
     for kind in [Kind::Stream, Kind::Event, Kind::Function, Kind::Module] {
         for object in Object::all(kind) {
             let details = object.details();

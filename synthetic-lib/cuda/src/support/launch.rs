@@ -1,17 +1,21 @@
 //! Launching kernels. The board checks the first launch of each shape; an equal one cannot
 //! fail later, so it travels in a batch.
 
+use super::Details;
 use super::context::{self, Context};
-use super::{Details, streams};
+use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
 use gil_guest::api::{Api, CallResult, new_number};
+use gil_guest::process::is_forked;
 use gil_wire::call::{Handle, INLINE_MAX, NewEvent};
 use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Engine, Envelope};
 use gil_wire::generated::cuda::{self as wire, Kind};
+use std::cell::RefCell;
 use std::ffi::{CString, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A function of a module.
@@ -47,6 +51,7 @@ impl Function {
 
     /// The next launch is judged anew.
     pub fn forget(&self) {
+        changed();
         *self.accepted() = Accepted::default();
     }
 }
@@ -60,6 +65,9 @@ pub struct Params {
 }
 
 impl Params {
+    /// Bytes of few parameters.
+    const FEW: usize = 64;
+
     /// From the board's numbers, two a parameter; `None` if they overlap.
     pub fn new(words: &[u64]) -> Option<Self> {
         let (pairs, rest) = words.as_chunks::<2>();
@@ -102,22 +110,34 @@ impl Params {
     #[inline(always)]
     unsafe fn write(&self, values: *mut *mut c_void, to: &mut Writer<'_>) {
         to.number(self.len as u64);
-        let mut at = 0;
+        let mut few = [0; Self::FEW];
+        if self.len <= Self::FEW {
+            // SAFETY: the caller's; all of them find room.
+            unsafe { self.fill(values, few.as_mut_ptr()) };
+            to.piece(&few, self.len);
+        } else {
+            // SAFETY: the caller's.
+            to.raw(&unsafe { self.bytes(values) });
+        }
+    }
+
+    /// Puts the values to their places.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write); `to` has space for all.
+    #[inline(always)]
+    unsafe fn fill(&self, values: *mut *mut c_void, to: *mut u8) {
         for (n, &(offset, size)) in self.all.iter().enumerate() {
-            while at < offset {
-                to.byte(0);
-                at += 1;
-            }
             // SAFETY: the caller's.
             unsafe {
-                let value = (*values.add(n)).cast::<u8>();
+                let (from, to) = ((*values.add(n)).cast::<u8>(), to.add(offset as usize));
                 match size {
-                    4 => to.piece(&value.cast::<[u8; 4]>().read(), 4),
-                    8 => to.piece(&value.cast::<[u8; 8]>().read(), 8),
-                    _ => to.raw(std::slice::from_raw_parts(value, size as usize)),
+                    8 => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
+                    4 => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
+                    1 => to.write(from.read()),
+                    _ => from.copy_to_nonoverlapping(to, size as usize),
                 }
             }
-            at += size;
         }
     }
 
@@ -127,12 +147,8 @@ impl Params {
     /// As [`write`](Self::write).
     unsafe fn bytes(&self, values: *mut *mut c_void) -> Vec<u8> {
         let mut bytes = vec![0; self.len];
-        for (n, &(offset, size)) in self.all.iter().enumerate() {
-            // SAFETY: the caller's.
-            let value =
-                unsafe { std::slice::from_raw_parts((*values.add(n)).cast::<u8>(), size as usize) };
-            bytes[offset as usize..][..size as usize].copy_from_slice(value);
-        }
+        // SAFETY: the caller's; all of them find room.
+        unsafe { self.fill(values, bytes.as_mut_ptr()) };
         bytes
     }
 }
@@ -204,6 +220,120 @@ impl Parts for Args<'_> {
     }
 }
 
+/// A thread's latest launch, which the board had accepted.
+#[derive(Debug)]
+struct Latest {
+    handle: usize,
+    stream_handle: usize,
+    generation: u64,
+    geometry: Geometry,
+    front: Front,
+    function: Object,
+    context: Arc<Context>,
+    /// None for the default stream.
+    stream: Option<Arc<Stream>>,
+}
+
+thread_local! {
+    static LATEST: RefCell<Option<Latest>> = const { RefCell::new(None) };
+}
+
+/// Counts what may make a thread's latest launch another thing: objects that are destroyed,
+/// functions that are judged anew.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Something is destroyed, or judged anew.
+pub fn changed() {
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// Another context is current in this thread.
+pub fn forget_latest() {
+    let last = LATEST.try_with(|latest| latest.try_borrow_mut().ok()?.take());
+    drop(last);
+}
+
+impl Latest {
+    /// Launches it again, if it is the same but for its values.
+    ///
+    /// # Safety
+    /// As [`launch`].
+    #[inline(always)]
+    unsafe fn again(
+        entry: u64,
+        (handle, stream): (CUfunction, CUstream),
+        geometry: &Geometry,
+        values: *mut *mut c_void,
+    ) -> Option<CallResult<()>> {
+        let again = |latest: &RefCell<Option<Self>>| {
+            let latest = latest.try_borrow().ok()?;
+            let latest = latest.as_ref()?;
+            let is_same = (latest.handle ^ handle.addr())
+                | (latest.stream_handle ^ stream.addr())
+                | (latest.generation ^ GENERATION.load(Ordering::Acquire)) as usize;
+            if is_same != 0 || !latest.geometry.is(geometry) || is_forked() {
+                return None;
+            }
+            let Details::Function(function) = latest.function.details() else {
+                return None;
+            };
+            let context = &*latest.context;
+            // SAFETY: the caller's.
+            if context.healthy().is_err() || unsafe { !function.params.has_values(values) } {
+                return None;
+            }
+            let lane = latest
+                .stream
+                .as_ref()
+                .map_or(&context.legacy, |it| &it.lane);
+            let args = Args {
+                context: context.number,
+                stream: lane.number,
+                function: latest.function.number(),
+                geometry,
+                params: &function.params,
+                values,
+                event: unkept(),
+            };
+            Some(post(entry, context, lane, &args, &latest.front))
+        };
+        // None in a thread that is ending.
+        LATEST.try_with(again).ok().flatten()
+    }
+}
+
+fn unkept() -> NewEvent {
+    NewEvent {
+        number: new_number(),
+        kept: false,
+    }
+}
+
+#[inline(always)]
+fn envelope(entry: u64, lane: &Lane, event: NewEvent) -> Envelope<'static> {
+    Envelope {
+        queue: Some(lane.queue),
+        engine: Engine::COMPUTE,
+        signals: Some(event.number.0),
+        ..Envelope::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry)
+    }
+}
+
+/// Posts a launch whose like the board accepted.
+#[inline(always)]
+fn post(
+    entry: u64,
+    context: &Context,
+    lane: &Lane,
+    args: &Args<'_>,
+    front: &Front,
+) -> CallResult<()> {
+    streams::order(entry, context, lane)?;
+    accepted::post::<Guest>(&envelope(entry, lane, args.event), args, front)?;
+    lane.has_one_more(context);
+    Ok(())
+}
+
 /// Launches a function.
 ///
 /// # Errors
@@ -213,6 +343,29 @@ impl Parts for Args<'_> {
 /// As `cuLaunchKernel` in CUDA's documentation.
 #[inline]
 pub unsafe fn launch(
+    entry: u64,
+    handle: CUfunction,
+    geometry: &Geometry,
+    stream: CUstream,
+    (values, extra): (*mut *mut c_void, *mut *mut c_void),
+) -> CallResult<()> {
+    if extra.is_null() {
+        // SAFETY: the caller's.
+        let again = unsafe { Latest::again(entry, (handle, stream), geometry, values) };
+        if let Some(done) = again {
+            return done;
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe { other(entry, handle, geometry, stream, (values, extra)) }
+}
+
+/// A launch that is not the thread's latest one.
+///
+/// # Safety
+/// As [`launch`].
+#[inline(never)]
+unsafe fn other(
     entry: u64,
     handle: CUfunction,
     geometry: &Geometry,
@@ -231,8 +384,8 @@ pub unsafe fn launch(
         if !extra.is_null() || unsafe { !function.params.has_values(values) } {
             return Err(refusal(values, extra));
         }
+        let generation = GENERATION.load(Ordering::Acquire);
         streams::with_lane(context, stream, |lane| {
-            streams::order(entry, context, lane)?;
             let args = Args {
                 context: context.number,
                 stream: lane.number,
@@ -240,25 +393,31 @@ pub unsafe fn launch(
                 geometry,
                 params: &function.params,
                 values,
-                event: NewEvent {
-                    number: new_number(),
-                    kept: false,
-                },
+                event: unkept(),
             };
-            let call = Envelope {
-                queue: Some(lane.queue),
-                engine: Engine::COMPUTE,
-                signals: Some(args.event.number.0),
-                ..Envelope::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry)
-            };
-            let queue = Handle(lane.queue.id);
-            let front = function.accepted().like(queue, geometry);
-            match front {
-                Some(front) => accepted::post::<Guest>(&call, &args, &front)?,
+            let known = function.accepted().like(Handle(lane.queue.id), geometry);
+            let Some(front) = known else {
+                streams::order(entry, context, lane)?;
+                let call = envelope(entry, lane, args.event);
                 // SAFETY: the caller's.
-                None => unsafe { first(&call, &args, function, context) }?,
-            }
-            lane.has_one_more(context);
+                unsafe { first(&call, &args, function, context) }?;
+                lane.has_one_more(context);
+                return Ok(());
+            };
+            post(entry, context, lane, &args, &front)?;
+            let latest = Latest {
+                handle: handle.addr(),
+                stream_handle: stream.addr(),
+                generation,
+                geometry: *geometry,
+                front,
+                function: object.clone(),
+                context: context.clone(),
+                stream: streams::find(stream).ok(),
+            };
+            // One that cannot be kept is looked for again.
+            let _ =
+                LATEST.try_with(|place| place.try_borrow_mut().map(|mut it| it.replace(latest)));
             Ok(())
         })
     })

@@ -1,14 +1,14 @@
 //! Modules, their functions and variables.
 
 use super::context::{self, Context};
-use super::launch::{Function, Params};
-use super::{Details, create, image, memory};
+use super::{Details, create, image, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
 use gil_wire::generated::cuda::{self as wire, Kind};
+use launch::{Function, Params};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -157,6 +157,7 @@ pub fn unload(entry: u64, handle: CUmodule) -> CallResult<()> {
         let op = wire::CU_MODULE_UNLOAD;
         super::streams::finish_all(entry, op, &module.context)?;
         Object::release(Kind::Module, handle, entry)?;
+        launch::changed();
         let mut functions = module
             .functions
             .lock()

@@ -4,7 +4,7 @@
 //! streams alike.
 
 use super::context::{self, Context};
-use super::{Details, create};
+use super::{Details, create, launch};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, new_number};
@@ -14,7 +14,7 @@ use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Envelope, Observation, Queue, State};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The default stream by its own name.
 const LEGACY: usize = 1;
@@ -179,7 +179,6 @@ pub fn make(entry: u64, op: Op, flags: u32, priority: i32) -> CallResult<CUstrea
         });
         let handle = create(Kind::Stream, new, Details::Stream(stream.clone()))?;
         let mut streams = context.streams();
-        streams.live.retain(|stream| stream.strong_count() > 0);
         streams.live.push(Arc::downgrade(&stream));
         Ok(handle)
     })
@@ -193,7 +192,10 @@ pub fn destroy(entry: u64, handle: CUstream) -> CallResult<()> {
     context::initialized()?;
     let stream = find(handle)?;
     Object::release(Kind::Stream, handle, entry)?;
+    launch::changed();
     let context = &stream.context;
+    let is_other = |known: &Weak<Stream>| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(&stream));
+    context.streams().live.retain(is_other);
     if !stream.lane.is_idle() && context.healthy().is_ok() {
         let mark = mark(entry, context, &stream.lane, &[], true)?;
         let oldest = {
