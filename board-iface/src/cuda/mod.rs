@@ -6,7 +6,7 @@
 //! | here | whether a driver is installed, and how it is loaded |
 //! | [`driver`] | the library: its functions, its devices |
 //! | [`session`] | one guest program's objects |
-//! | [`operations`] | operations under way: what they use, and how long they take |
+//! | `operations` | operations under way: what they use, and how long they take |
 //! | [`memory`] | the device's memory that a session has |
 //! | `manual` | the calls that are written by hand |
 //!
@@ -18,7 +18,7 @@ pub mod driver;
 pub mod generated;
 mod manual;
 pub mod memory;
-pub mod operations;
+mod operations;
 pub mod session;
 pub mod support;
 

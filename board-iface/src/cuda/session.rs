@@ -86,9 +86,12 @@ impl From<Kind> for Data {
     }
 }
 
+/// What has the driver begin an operation on a stream.
+pub(super) type Work<'a> = Option<&'a dyn Fn(&Functions, CUstream) -> CUresult>;
+
 /// Where an operation is put, and what it signals.
 #[derive(Clone, Copy, Debug)]
-pub struct At {
+pub(super) struct At {
     /// Its context.
     pub context: Handle,
     /// Its stream; null for the default stream.
@@ -157,7 +160,7 @@ impl Session {
         &mut self,
         call: &mut Call,
         at: At,
-        work: Option<&dyn Fn(&Functions, CUstream) -> CUresult>,
+        work: Work<'_>,
     ) -> Result<CUresult, Refusal> {
         self.can_signal(call, at.event)?;
         let stream = self.stream(at)?;
@@ -188,7 +191,7 @@ impl Session {
         call: &mut Call,
         context: Handle,
         stream: CUstream,
-        work: Option<&dyn Fn(&Functions, CUstream) -> CUresult>,
+        work: Work<'_>,
     ) -> Result<Result<Running, CUresult>, Refusal> {
         let driver = self.driver;
         let pool = &mut self.context(context)?.events;

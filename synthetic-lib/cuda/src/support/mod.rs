@@ -3,29 +3,29 @@
 //! | module | what |
 //! |---|---|
 //! | here | the API as the runtime asks for it |
-//! | [`context`] | contexts, and what is current in a thread |
-//! | [`streams`] | streams, their order, and waiting for them |
-//! | [`event`] | events: records on the timeline |
-//! | [`launch`] | kernels |
-//! | [`copy`] | copies, and memory that is set |
-//! | [`memory`] | the device's memory, and the program's that is pinned |
-//! | [`module`] | modules, functions, variables |
-//! | [`image`] | how long a module's image is |
-//! | [`procedure`] | functions by name and version |
-//! | [`error`] | the names of errors |
+//! | `context` | contexts, and what is current in a thread |
+//! | `streams` | streams, their order, and waiting for them |
+//! | `event` | events: records on the timeline |
+//! | `launch` | kernels |
+//! | `copy` | copies, and memory that is set |
+//! | `memory` | the device's memory, and the program's that is pinned |
+//! | `module` | modules, functions, variables |
+//! | `image` | how long a module's image is |
+//! | `procedure` | functions by name and version |
+//! | `error` | the names of errors |
 //! | `manual` | the entry points |
 
-pub mod context;
-pub mod copy;
-pub mod error;
-pub mod event;
-pub mod image;
-pub mod launch;
+mod context;
+mod copy;
+mod error;
+mod event;
+mod image;
+mod launch;
 mod manual;
-pub mod memory;
-pub mod module;
-pub mod procedure;
-pub mod streams;
+mod memory;
+mod module;
+mod procedure;
+mod streams;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
 use crate::generated::types::*;
