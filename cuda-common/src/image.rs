@@ -7,9 +7,9 @@
 /// Longest image.
 pub const MAX: u64 = 1 << 30;
 /// The first word of a fat binary's wrapper, as compilers place it in programs.
-const WRAPPER: u32 = 0x4662_43b1;
+pub const WRAPPER: u32 = 0x4662_43b1;
 /// The first word of a fat binary.
-const FAT: u32 = 0xba55_ed50;
+pub const FAT: u32 = 0xba55_ed50;
 /// The first word of an ELF file.
 const ELF: u32 = u32::from_le_bytes([0x7f, b'E', b'L', b'F']);
 /// An ELF section without bytes in the file.

@@ -236,17 +236,21 @@ fn of_api(api: &Api, covered: &emit::coverage::Covered) -> Vec<Output> {
         file(guest("stubs.rs"), emit::guest::stubs(api, &paths)),
         file(guest("manual.rs"), emit::guest::manual(api, &paths)),
         file(guest("exports.rs"), emit::exports::exports(api, &paths)),
-        file(board("mod.rs"), emit::board_index(api)),
-        file(board("types.rs"), emit::types::module(api, &paths)),
-        file(board("functions.rs"), emit::board::functions(api, &paths)),
-        file(board("dispatch.rs"), emit::board::dispatch(api, &paths)),
-        file(board("manual.rs"), emit::board::manual(api, &paths)),
         file(
             format!("docs/coverage/{name}.md"),
             emit::coverage::page(api, covered),
         ),
         file(format!("tests/abi/{name}.c"), emit::abi::program(api)),
     ];
+    if api.is_forwarded() {
+        all.extend([
+            file(board("mod.rs"), emit::board_index(api)),
+            file(board("types.rs"), emit::types::module(api, &paths)),
+            file(board("functions.rs"), emit::board::functions(api, &paths)),
+            file(board("dispatch.rs"), emit::board::dispatch(api, &paths)),
+            file(board("manual.rs"), emit::board::manual(api, &paths)),
+        ]);
+    }
     if let Some(table) = &api.dispatch {
         all.push(file(
             guest("dispatch.rs"),

@@ -9,6 +9,8 @@
 // Named, or their exported functions would not be linked.
 #[cfg(target_pointer_width = "64")]
 use gil_cuda as _;
+#[cfg(target_pointer_width = "64")]
+use gil_cudart as _;
 use gil_egl as _;
 use gil_gbm as _;
 use gil_gles as _;

@@ -73,7 +73,7 @@ impl Library {
     /// Whether programs with pointers of so many bits have it: there are no 32-bit ones of
     /// CUDA.
     pub fn is_for(&self, bits: u32) -> bool {
-        bits == 64 || !self.apis.contains(&"cuda")
+        bits == 64 || ![CUDA, CUDART].contains(self)
     }
 
     /// Whether it is one of those with which programs draw, or make what they draw to.
@@ -197,6 +197,17 @@ pub const CUDA: Library = Library {
     loader: None,
 };
 
+/// That of CUDA's runtime, whose name programs are linked against.
+pub const CUDART: Library = Library {
+    apis: &["cudart"],
+    of_version: None,
+    title: "CUDA runtime",
+    file: "libcudart.so.13",
+    version: Some("libcudart.so.13"),
+    also: &[],
+    loader: None,
+};
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
     apis: &["toy"],
@@ -209,7 +220,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID, CUDA];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID, CUDA, CUDART];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

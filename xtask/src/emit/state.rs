@@ -14,6 +14,13 @@ pub fn effect(api: &Api, krate: &str, out: &mut String) {
         false => format!("_{name}"),
     };
     let (args, result) = (named("args", "decode(args)"), named("result", "(result"));
+    let (op, body) = match arms.is_empty() {
+        true => ("_op", "    None\n".into()),
+        false => {
+            let body = format!("    Some(match op {{\n{arms}        _ => return None,\n    }})\n");
+            ("op", body)
+        }
+    };
     let imports: String = ["Effect", "decode", "succeeded"]
         .into_iter()
         .filter(|name| arms.contains(name))
@@ -21,7 +28,7 @@ pub fn effect(api: &Api, krate: &str, out: &mut String) {
         .collect();
     let _ = writeln!(
         out,
-        "\n/// What a call leaves behind in its session, by its arguments and its result, if it\n/// was answered; `None` if nothing.\n#[rustfmt::skip]\npub fn effect(op: Op, {args}: &[u8], {result}: Option<&[u8]>) -> Option<{krate}::state::Effect> {{\n{imports}    Some(match op {{\n{arms}        _ => return None,\n    }})\n}}"
+        "\n/// What a call leaves behind in its session, by its arguments and its result, if it\n/// was answered; `None` if nothing.\n#[rustfmt::skip]\npub fn effect({op}: Op, {args}: &[u8], {result}: Option<&[u8]>) -> Option<{krate}::state::Effect> {{\n{imports}{body}}}"
     );
 }
 

@@ -160,11 +160,14 @@ pub fn module(api: &Api, paths: &Paths) -> String {
         "#![allow(missing_docs, non_snake_case, clippy::manual_range_patterns)]\n"
     );
     let _ = writeln!(out, "use {krate}::Op;");
-    let _ = writeln!(
-        out,
-        "#[allow(unused_imports)]\nuse {krate}::call::{{Handle, InData, InfoType, InfoValue, NewEvent, OutData, OutRoom, Packed, Property}};"
-    );
-    let _ = writeln!(out, "use serde::{{Deserialize, Serialize}};\n");
+    if api.is_forwarded() {
+        let _ = writeln!(
+            out,
+            "#[allow(unused_imports)]\nuse {krate}::call::{{Handle, InData, InfoType, InfoValue, NewEvent, OutData, OutRoom, Packed, Property}};"
+        );
+        out.push_str("use serde::{Deserialize, Serialize};\n");
+    }
+    out.push('\n');
     let _ = writeln!(
         out,
         "/// The API's number.\npub const API: u16 = {};\n",

@@ -566,6 +566,11 @@ impl Api {
         self.calls.iter().find(|call| call.name == name)
     }
 
+    /// Whether any call goes to the board.
+    pub fn is_forwarded(&self) -> bool {
+        self.calls.iter().any(Call::is_forwarded)
+    }
+
     /// Whether a call asks, and fails without saying so: what it leaves alone then, its
     /// answer leaves out.
     pub fn leaves_alone(&self, call: &Call) -> bool {

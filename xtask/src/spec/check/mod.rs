@@ -138,10 +138,10 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
         let mut all = Vec::new();
         for text in fields {
             let (c, count) = prototype::parse_field(text).map_err(|p| place.error(p))?;
-            let known = c
-                .ctype
-                .name()
-                .filter(|name| api.types.contains_key(*name) || api.handles.contains_key(*name));
+            let known = c.ctype.name().filter(|name| {
+                let is_structure = raw.structs.contains_key(*name);
+                is_structure || api.types.contains_key(*name) || api.handles.contains_key(*name)
+            });
             if known.is_none() {
                 return Err(place.error(Problem::UnknownType(c.ctype.to_string())));
             }
