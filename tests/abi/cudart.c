@@ -285,233 +285,81 @@ _Static_assert(SAME(__typeof__(((uint3 *)0)->x), unsigned int), "uint3.x");
 _Static_assert(SAME(__typeof__(((uint3 *)0)->y), unsigned int), "uint3.y");
 _Static_assert(SAME(__typeof__(((uint3 *)0)->z), unsigned int), "uint3.z");
 
-#ifdef cudaErrorAlreadyMapped
 _Static_assert((int64_t)(cudaErrorAlreadyMapped) == 208, "cudaErrorAlreadyMapped");
-#endif
-#ifdef cudaErrorAssert
 _Static_assert((int64_t)(cudaErrorAssert) == 710, "cudaErrorAssert");
-#endif
-#ifdef cudaErrorContextIsDestroyed
 _Static_assert((int64_t)(cudaErrorContextIsDestroyed) == 709, "cudaErrorContextIsDestroyed");
-#endif
-#ifdef cudaErrorCooperativeLaunchTooLarge
 _Static_assert((int64_t)(cudaErrorCooperativeLaunchTooLarge) == 720, "cudaErrorCooperativeLaunchTooLarge");
-#endif
-#ifdef cudaErrorCudartUnloading
 _Static_assert((int64_t)(cudaErrorCudartUnloading) == 4, "cudaErrorCudartUnloading");
-#endif
-#ifdef cudaErrorDeviceAlreadyInUse
 _Static_assert((int64_t)(cudaErrorDeviceAlreadyInUse) == 216, "cudaErrorDeviceAlreadyInUse");
-#endif
-#ifdef cudaErrorDeviceNotLicensed
 _Static_assert((int64_t)(cudaErrorDeviceNotLicensed) == 102, "cudaErrorDeviceNotLicensed");
-#endif
-#ifdef cudaErrorDeviceUninitialized
 _Static_assert((int64_t)(cudaErrorDeviceUninitialized) == 201, "cudaErrorDeviceUninitialized");
-#endif
-#ifdef cudaErrorDevicesUnavailable
 _Static_assert((int64_t)(cudaErrorDevicesUnavailable) == 46, "cudaErrorDevicesUnavailable");
-#endif
-#ifdef cudaErrorECCUncorrectable
 _Static_assert((int64_t)(cudaErrorECCUncorrectable) == 214, "cudaErrorECCUncorrectable");
-#endif
-#ifdef cudaErrorFileNotFound
 _Static_assert((int64_t)(cudaErrorFileNotFound) == 301, "cudaErrorFileNotFound");
-#endif
-#ifdef cudaErrorHardwareStackError
 _Static_assert((int64_t)(cudaErrorHardwareStackError) == 714, "cudaErrorHardwareStackError");
-#endif
-#ifdef cudaErrorHostMemoryAlreadyRegistered
 _Static_assert((int64_t)(cudaErrorHostMemoryAlreadyRegistered) == 712, "cudaErrorHostMemoryAlreadyRegistered");
-#endif
-#ifdef cudaErrorHostMemoryNotRegistered
 _Static_assert((int64_t)(cudaErrorHostMemoryNotRegistered) == 713, "cudaErrorHostMemoryNotRegistered");
-#endif
-#ifdef cudaErrorIllegalAddress
 _Static_assert((int64_t)(cudaErrorIllegalAddress) == 700, "cudaErrorIllegalAddress");
-#endif
-#ifdef cudaErrorIllegalInstruction
 _Static_assert((int64_t)(cudaErrorIllegalInstruction) == 715, "cudaErrorIllegalInstruction");
-#endif
-#ifdef cudaErrorIllegalState
 _Static_assert((int64_t)(cudaErrorIllegalState) == 401, "cudaErrorIllegalState");
-#endif
-#ifdef cudaErrorInitializationError
 _Static_assert((int64_t)(cudaErrorInitializationError) == 3, "cudaErrorInitializationError");
-#endif
-#ifdef cudaErrorInsufficientDriver
 _Static_assert((int64_t)(cudaErrorInsufficientDriver) == 35, "cudaErrorInsufficientDriver");
-#endif
-#ifdef cudaErrorInvalidAddressSpace
 _Static_assert((int64_t)(cudaErrorInvalidAddressSpace) == 717, "cudaErrorInvalidAddressSpace");
-#endif
-#ifdef cudaErrorInvalidConfiguration
 _Static_assert((int64_t)(cudaErrorInvalidConfiguration) == 9, "cudaErrorInvalidConfiguration");
-#endif
-#ifdef cudaErrorInvalidDevice
 _Static_assert((int64_t)(cudaErrorInvalidDevice) == 101, "cudaErrorInvalidDevice");
-#endif
-#ifdef cudaErrorInvalidDeviceFunction
 _Static_assert((int64_t)(cudaErrorInvalidDeviceFunction) == 98, "cudaErrorInvalidDeviceFunction");
-#endif
-#ifdef cudaErrorInvalidDevicePointer
 _Static_assert((int64_t)(cudaErrorInvalidDevicePointer) == 17, "cudaErrorInvalidDevicePointer");
-#endif
-#ifdef cudaErrorInvalidKernelImage
 _Static_assert((int64_t)(cudaErrorInvalidKernelImage) == 200, "cudaErrorInvalidKernelImage");
-#endif
-#ifdef cudaErrorInvalidMemcpyDirection
 _Static_assert((int64_t)(cudaErrorInvalidMemcpyDirection) == 21, "cudaErrorInvalidMemcpyDirection");
-#endif
-#ifdef cudaErrorInvalidPc
 _Static_assert((int64_t)(cudaErrorInvalidPc) == 718, "cudaErrorInvalidPc");
-#endif
-#ifdef cudaErrorInvalidPitchValue
 _Static_assert((int64_t)(cudaErrorInvalidPitchValue) == 12, "cudaErrorInvalidPitchValue");
-#endif
-#ifdef cudaErrorInvalidPtx
 _Static_assert((int64_t)(cudaErrorInvalidPtx) == 218, "cudaErrorInvalidPtx");
-#endif
-#ifdef cudaErrorInvalidResourceHandle
 _Static_assert((int64_t)(cudaErrorInvalidResourceHandle) == 400, "cudaErrorInvalidResourceHandle");
-#endif
-#ifdef cudaErrorInvalidSource
 _Static_assert((int64_t)(cudaErrorInvalidSource) == 300, "cudaErrorInvalidSource");
-#endif
-#ifdef cudaErrorInvalidSymbol
 _Static_assert((int64_t)(cudaErrorInvalidSymbol) == 13, "cudaErrorInvalidSymbol");
-#endif
-#ifdef cudaErrorInvalidValue
 _Static_assert((int64_t)(cudaErrorInvalidValue) == 1, "cudaErrorInvalidValue");
-#endif
-#ifdef cudaErrorJitCompilationDisabled
 _Static_assert((int64_t)(cudaErrorJitCompilationDisabled) == 223, "cudaErrorJitCompilationDisabled");
-#endif
-#ifdef cudaErrorJitCompilerNotFound
 _Static_assert((int64_t)(cudaErrorJitCompilerNotFound) == 221, "cudaErrorJitCompilerNotFound");
-#endif
-#ifdef cudaErrorLaunchFailure
 _Static_assert((int64_t)(cudaErrorLaunchFailure) == 719, "cudaErrorLaunchFailure");
-#endif
-#ifdef cudaErrorLaunchOutOfResources
 _Static_assert((int64_t)(cudaErrorLaunchOutOfResources) == 701, "cudaErrorLaunchOutOfResources");
-#endif
-#ifdef cudaErrorLaunchTimeout
 _Static_assert((int64_t)(cudaErrorLaunchTimeout) == 702, "cudaErrorLaunchTimeout");
-#endif
-#ifdef cudaErrorMapBufferObjectFailed
 _Static_assert((int64_t)(cudaErrorMapBufferObjectFailed) == 205, "cudaErrorMapBufferObjectFailed");
-#endif
-#ifdef cudaErrorMemoryAllocation
 _Static_assert((int64_t)(cudaErrorMemoryAllocation) == 2, "cudaErrorMemoryAllocation");
-#endif
-#ifdef cudaErrorMisalignedAddress
 _Static_assert((int64_t)(cudaErrorMisalignedAddress) == 716, "cudaErrorMisalignedAddress");
-#endif
-#ifdef cudaErrorMissingConfiguration
 _Static_assert((int64_t)(cudaErrorMissingConfiguration) == 52, "cudaErrorMissingConfiguration");
-#endif
-#ifdef cudaErrorNoDevice
 _Static_assert((int64_t)(cudaErrorNoDevice) == 100, "cudaErrorNoDevice");
-#endif
-#ifdef cudaErrorNoKernelImageForDevice
 _Static_assert((int64_t)(cudaErrorNoKernelImageForDevice) == 209, "cudaErrorNoKernelImageForDevice");
-#endif
-#ifdef cudaErrorNotPermitted
 _Static_assert((int64_t)(cudaErrorNotPermitted) == 800, "cudaErrorNotPermitted");
-#endif
-#ifdef cudaErrorNotReady
 _Static_assert((int64_t)(cudaErrorNotReady) == 600, "cudaErrorNotReady");
-#endif
-#ifdef cudaErrorNotSupported
 _Static_assert((int64_t)(cudaErrorNotSupported) == 801, "cudaErrorNotSupported");
-#endif
-#ifdef cudaErrorNvlinkUncorrectable
 _Static_assert((int64_t)(cudaErrorNvlinkUncorrectable) == 220, "cudaErrorNvlinkUncorrectable");
-#endif
-#ifdef cudaErrorOperatingSystem
 _Static_assert((int64_t)(cudaErrorOperatingSystem) == 304, "cudaErrorOperatingSystem");
-#endif
-#ifdef cudaErrorPeerAccessUnsupported
 _Static_assert((int64_t)(cudaErrorPeerAccessUnsupported) == 217, "cudaErrorPeerAccessUnsupported");
-#endif
-#ifdef cudaErrorProfilerDisabled
 _Static_assert((int64_t)(cudaErrorProfilerDisabled) == 5, "cudaErrorProfilerDisabled");
-#endif
-#ifdef cudaErrorSetOnActiveProcess
 _Static_assert((int64_t)(cudaErrorSetOnActiveProcess) == 708, "cudaErrorSetOnActiveProcess");
-#endif
-#ifdef cudaErrorSharedObjectInitFailed
 _Static_assert((int64_t)(cudaErrorSharedObjectInitFailed) == 303, "cudaErrorSharedObjectInitFailed");
-#endif
-#ifdef cudaErrorSharedObjectSymbolNotFound
 _Static_assert((int64_t)(cudaErrorSharedObjectSymbolNotFound) == 302, "cudaErrorSharedObjectSymbolNotFound");
-#endif
-#ifdef cudaErrorStubLibrary
 _Static_assert((int64_t)(cudaErrorStubLibrary) == 34, "cudaErrorStubLibrary");
-#endif
-#ifdef cudaErrorSymbolNotFound
 _Static_assert((int64_t)(cudaErrorSymbolNotFound) == 500, "cudaErrorSymbolNotFound");
-#endif
-#ifdef cudaErrorSystemDriverMismatch
 _Static_assert((int64_t)(cudaErrorSystemDriverMismatch) == 803, "cudaErrorSystemDriverMismatch");
-#endif
-#ifdef cudaErrorSystemNotReady
 _Static_assert((int64_t)(cudaErrorSystemNotReady) == 802, "cudaErrorSystemNotReady");
-#endif
-#ifdef cudaErrorUnknown
 _Static_assert((int64_t)(cudaErrorUnknown) == 999, "cudaErrorUnknown");
-#endif
-#ifdef cudaErrorUnmapBufferObjectFailed
 _Static_assert((int64_t)(cudaErrorUnmapBufferObjectFailed) == 206, "cudaErrorUnmapBufferObjectFailed");
-#endif
-#ifdef cudaErrorUnsupportedLimit
 _Static_assert((int64_t)(cudaErrorUnsupportedLimit) == 215, "cudaErrorUnsupportedLimit");
-#endif
-#ifdef cudaErrorUnsupportedPtxVersion
 _Static_assert((int64_t)(cudaErrorUnsupportedPtxVersion) == 222, "cudaErrorUnsupportedPtxVersion");
-#endif
-#ifdef cudaFuncAttributeClusterDimMustBeSet
 _Static_assert((int64_t)(cudaFuncAttributeClusterDimMustBeSet) == 10, "cudaFuncAttributeClusterDimMustBeSet");
-#endif
-#ifdef cudaFuncAttributeClusterSchedulingPolicyPreference
 _Static_assert((int64_t)(cudaFuncAttributeClusterSchedulingPolicyPreference) == 15, "cudaFuncAttributeClusterSchedulingPolicyPreference");
-#endif
-#ifdef cudaFuncAttributeMaxDynamicSharedMemorySize
 _Static_assert((int64_t)(cudaFuncAttributeMaxDynamicSharedMemorySize) == 8, "cudaFuncAttributeMaxDynamicSharedMemorySize");
-#endif
-#ifdef cudaFuncAttributeNonPortableClusterSizeAllowed
 _Static_assert((int64_t)(cudaFuncAttributeNonPortableClusterSizeAllowed) == 14, "cudaFuncAttributeNonPortableClusterSizeAllowed");
-#endif
-#ifdef cudaFuncAttributePreferredSharedMemoryCarveout
 _Static_assert((int64_t)(cudaFuncAttributePreferredSharedMemoryCarveout) == 9, "cudaFuncAttributePreferredSharedMemoryCarveout");
-#endif
-#ifdef cudaFuncAttributeRequiredClusterDepth
 _Static_assert((int64_t)(cudaFuncAttributeRequiredClusterDepth) == 13, "cudaFuncAttributeRequiredClusterDepth");
-#endif
-#ifdef cudaFuncAttributeRequiredClusterHeight
 _Static_assert((int64_t)(cudaFuncAttributeRequiredClusterHeight) == 12, "cudaFuncAttributeRequiredClusterHeight");
-#endif
-#ifdef cudaFuncAttributeRequiredClusterWidth
 _Static_assert((int64_t)(cudaFuncAttributeRequiredClusterWidth) == 11, "cudaFuncAttributeRequiredClusterWidth");
-#endif
-#ifdef cudaMemcpyDefault
 _Static_assert((int64_t)(cudaMemcpyDefault) == 4, "cudaMemcpyDefault");
-#endif
-#ifdef cudaMemcpyDeviceToDevice
 _Static_assert((int64_t)(cudaMemcpyDeviceToDevice) == 3, "cudaMemcpyDeviceToDevice");
-#endif
-#ifdef cudaMemcpyDeviceToHost
 _Static_assert((int64_t)(cudaMemcpyDeviceToHost) == 2, "cudaMemcpyDeviceToHost");
-#endif
-#ifdef cudaMemcpyHostToDevice
 _Static_assert((int64_t)(cudaMemcpyHostToDevice) == 1, "cudaMemcpyHostToDevice");
-#endif
-#ifdef cudaMemcpyHostToHost
 _Static_assert((int64_t)(cudaMemcpyHostToHost) == 0, "cudaMemcpyHostToHost");
-#endif
-#ifdef cudaSuccess
 _Static_assert((int64_t)(cudaSuccess) == 0, "cudaSuccess");
-#endif
 
 int main(void) { return 0; }

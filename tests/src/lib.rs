@@ -173,6 +173,8 @@ pub enum Link {
     Toy,
     /// Against the guest's `libcuda.so.1`.
     Cuda,
+    /// Against that and its `libcudart.so.13`.
+    CudaRuntime,
 }
 
 /// Width of the pointers of a program in the guest.
@@ -323,11 +325,12 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
 }
 
 impl Link {
-    /// The compiler's arguments for the libraries of EGL and OpenGL ES.
+    /// The compiler's arguments for the libraries of EGL, OpenGL ES and CUDA's runtime.
     pub fn libraries(self) -> &'static [&'static str] {
         match self {
             Self::Gles => &["-lEGL", "-lGLESv2"],
             Self::Gles1 => &["-lEGL", "-lGLESv1_CM"],
+            Self::CudaRuntime => &["-lcudart", "-lcuda"],
             Self::Static | Self::OpenCl | Self::Toy | Self::Cuda => &[],
         }
     }

@@ -342,7 +342,8 @@ impl Memory for At {
     }
 }
 
-/// What is declared by an image, which is PTX: nothing here executes other code.
+/// What is declared by an image, which is PTX or a fat binary that has PTX: nothing here
+/// executes other code.
 unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
     if image.is_null() {
         return Err(INVALID_VALUE);
@@ -353,6 +354,11 @@ unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
     };
     // SAFETY: so many bytes are the image's.
     let bytes = unsafe { std::slice::from_raw_parts(place, len as usize) };
+    if bytes.starts_with(&image::FAT.to_le_bytes()) {
+        let text = image::ptx_in(bytes).ok_or(INVALID_IMAGE)?;
+        let text = std::str::from_utf8(text).map_err(|_| INVALID_PTX)?;
+        return ptx::Module::parse(text).ok_or(INVALID_PTX);
+    }
     match bytes.split_last() {
         Some((0, text)) if !text.starts_with(b"\x7fELF") => {
             let text = std::str::from_utf8(text).map_err(|_| INVALID_PTX)?;

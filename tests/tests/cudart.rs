@@ -1,0 +1,75 @@
+//! CUDA's runtime in a guest, over a driver that runs no kernels.
+
+use gil_tests::coverage::{LIST_CALLS, called, covers};
+use gil_tests::cuda::board;
+use gil_tests::scripted::Scripted;
+use gil_tests::{Finished, Link, Run, Width, guest_program};
+use std::process::Command;
+
+const PROGRAM: &str = "tests/guest/cuda_runtime.c";
+
+fn run(board: &str, options: &[&str], source: &str) -> Finished {
+    let program = guest_program(source, Link::CudaRuntime);
+    let program = program.display().to_string();
+    let args = [&["--board", board], options, &[&*program]].concat();
+    Run::new(args).finish()
+}
+
+/// Every check of the program passes, live and from its recording.
+#[test]
+fn calls_do_what_the_runtime_promises() {
+    let board = board(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("recording").display().to_string();
+    let [env, list] = LIST_CALLS;
+    let options = [env, list, "--record", &record];
+    let live = run(board.address(), &options, PROGRAM);
+    let failed: Vec<_> = live
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("not ok") || line.ends_with(" failures"))
+        .collect();
+    assert_eq!(failed, ["0 failures"], "{}", live.stderr);
+    let live = live.ok();
+    let called = called(&live.report);
+    for name in ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"] {
+        assert!(called.contains(name), "{called:?}");
+    }
+    covers("cuda_runtime", &called);
+    let replayed = run(&format!("replay:{record}"), &[], PROGRAM).ok();
+    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+}
+
+/// Without the board's driver there is no device, which is an error and no crash.
+#[test]
+fn a_board_without_the_driver_has_no_device() {
+    let mut agent = gil_tests::cuda::agent();
+    agent.env("GIL_CUDA_DRIVER", "/nonexistent/libcuda.so.1");
+    let board = Scripted::other(agent, &[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_runtime_absent.c").ok();
+    assert!(run.stdout.ends_with("\n0 failures\n"), "{run:#?}");
+}
+
+/// Programs ask for the runtime's names by the version that NVIDIA's library gives them.
+#[test]
+fn the_librarys_names_have_its_version() {
+    let library = Width::Arm64.library(gil_guest_names::CUDART.file);
+    let names = Command::new("nm")
+        .args(["--dynamic", "--defined-only"])
+        .arg(&library)
+        .output()
+        .expect("nm");
+    let names = String::from_utf8(names.stdout).unwrap();
+    let of_version = |name: &str| names.contains(&format!(" T {name}@@libcudart.so.13\n"));
+    assert!(
+        of_version("cudaMalloc") && of_version("__cudaRegisterFatBinary"),
+        "{names}"
+    );
+    let program = guest_program(PROGRAM, Link::CudaRuntime);
+    let needed = Command::new("objdump").arg("-p").arg(&program).output();
+    let needed = String::from_utf8(needed.expect("objdump").stdout).unwrap();
+    assert!(
+        needed.contains("NEEDED               libcudart.so.13"),
+        "{needed}"
+    );
+}
