@@ -59,6 +59,27 @@ fn cuda_is_as_the_golden_files_have_it() {
     compare_with_goldens("cuda");
 }
 
+/// A call that only the guest has needs no types on the wire, and no code on the board.
+#[test]
+fn what_is_never_forwarded_is_the_guests_alone() {
+    let root = tests().join("../..");
+    let outputs = r#gen::outputs(&root).expect("good descriptions");
+    let of = |folder: &str, api: &str| {
+        let named = |path: &Path| path.iter().any(|part| part == api);
+        let files = outputs.iter().filter(|it| it.path.starts_with(folder));
+        files.filter(|it| named(&it.path)).count()
+    };
+    assert_eq!(of("board-iface", "cudart"), 0);
+    assert_eq!(of("synthetic-lib", "cudart"), of("board-iface", "cuda"));
+    let wire = Path::new("wire-protocol/src/generated/cudart.rs");
+    let wire = outputs.iter().find(|it| it.path == wire);
+    let text = &wire.expect("its numbers").text;
+    assert!(
+        text.contains("CUDA_MALLOC") && !text.contains("serde"),
+        "{text}"
+    );
+}
+
 /// A description that is good.
 const GOOD: &str = r#"
 api = "x"
