@@ -75,7 +75,7 @@ __attribute__((constructor)) static void registers(void)
 static void devices(void)
 {
 	static properties known;
-	int number;
+	int number, greatest;
 
 	OK(cudaGetLastError());
 	OK(cudaRuntimeGetVersion(&number));
@@ -100,7 +100,8 @@ static void devices(void)
 	GIVES(cudaErrorInvalidValue, cudaGetDeviceProperties(NULL, 0));
 	OK(cudaDeviceGetAttribute(&number, 10, 0));
 	IS(number == 32);
-	OK(cudaDeviceGetStreamPriorityRange(&number, NULL));
+	OK(cudaDeviceGetStreamPriorityRange(&number, &greatest));
+	IS(number == 0 && greatest == -5);
 }
 
 static void errors(void)
