@@ -15,9 +15,9 @@
 //! | `error` | the names of errors |
 //! | `manual` | the entry points |
 
-mod context;
+pub mod context;
 mod copy;
-mod error;
+pub mod error;
 mod event;
 mod image;
 mod launch;
