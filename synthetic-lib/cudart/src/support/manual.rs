@@ -216,9 +216,9 @@ impl Manual for Guest {
     }
 
     unsafe fn cudaFreeHost(_: u64, ptr: *mut c_void) -> cudaError_t {
-        // SAFETY: the caller's.
         within(|| match ptr.is_null() {
             true => cu::CUDA_SUCCESS,
+            // SAFETY: the caller's.
             false => unsafe { cuMemFreeHost(ptr) },
         })
     }
