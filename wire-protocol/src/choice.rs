@@ -137,8 +137,10 @@ mod tests {
         assert!(gles.to_string().starts_with("EGL and OpenGL ES"));
         let opencl = Together::named("opencl").unwrap();
         assert_ne!(gles, opencl);
+        let cuda = Together::named("cuda").unwrap();
+        assert_eq!(cuda, Together::named("cudart").unwrap());
         assert!(
-            Together::are_all(&[gles, opencl]),
+            Together::are_all(&[gles, opencl, cuda]),
             "an example's API is nobody's"
         );
         assert!(!Together::are_all(&[gles]) && !Together::are_all(&[]));
@@ -164,6 +166,8 @@ mod tests {
             assert_eq!(split(text), found);
         }
         let error = Together::split("vulkan=tcp://h:1").unwrap_err().to_string();
-        assert!(error.contains("\"vulkan\"") && error.contains("opencl, egl, gles, lima"));
+        assert!(
+            error.contains("\"vulkan\"") && error.contains("opencl, egl, gles, cuda, cudart, lima")
+        );
     }
 }
