@@ -25,6 +25,9 @@ pub struct UnknownApi {
     pub name: String,
 }
 
+/// Back ends whose devices only some machines have.
+const OF_SOME_MACHINES: [&str; 2] = [driver::BACK_END, "cuda"];
+
 impl Together {
     /// Those of the back end that serves the API of this name.
     ///
@@ -91,12 +94,13 @@ impl Together {
         has_all.then_some(together)
     }
 
-    /// Whether these are all APIs of gil's own libraries. A kernel driver is there only
-    /// for a guest that was given one.
+    /// Whether these are all APIs of gil's own libraries that any machine may serve. A
+    /// kernel driver is there only for a guest that was given one, and CUDA needs a device
+    /// of its vendor's: a board that serves it is named.
     pub fn are_all(named: &[Self]) -> bool {
         let is_named = |number| named.iter().any(|together| together.has(number));
-        let is_librarys = |api: &&Api| api.is_own && api.back_end != driver::BACK_END;
-        let mut own = APIS.iter().filter(is_librarys);
+        let is_anywhere = |api: &&Api| api.is_own && !OF_SOME_MACHINES.contains(&api.back_end);
+        let mut own = APIS.iter().filter(is_anywhere);
         own.all(|api| is_named(api.number))
     }
 }
