@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Nodes that every program may open.
 const NODES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
+/// Where the kernel has the names of this process's threads.
+const THREADS: &str = "/proc/self/task";
+/// How the nodes begin of a driver that does not start if it cannot name its threads.
+const NAMES_THREADS: &str = "/dev/nvidia";
 
 /// Confines this thread and those that it starts.
 pub fn confine(allowed: &Confinement, own: &Path) -> Result<(), ConfineError> {
@@ -30,6 +34,11 @@ pub fn confine(allowed: &Confinement, own: &Path) -> Result<(), ConfineError> {
     rules.add(&allowed.run, AccessFs::ReadFile | AccessFs::Execute)?;
     rules.add(&allowed.devices, device)?;
     rules.add(&nodes, AccessFs::ReadFile | AccessFs::WriteFile)?;
+    let names_threads = |node: &PathBuf| node.to_string_lossy().starts_with(NAMES_THREADS);
+    if allowed.devices.iter().any(names_threads) {
+        let write = AccessFs::WriteFile | AccessFs::Truncate;
+        rules.add(&[THREADS.into()], write)?;
+    }
     rules.add(&[own.to_owned()], all_but_special())?;
     rules.add(allowed.shared_cache.as_slice(), all_but_special())?;
     rules.0.restrict_self()?;
