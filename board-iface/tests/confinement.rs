@@ -289,6 +289,8 @@ fn a_guests_kernel_reaches_no_other_process_no_network_and_no_terminal() {
         call(libc::SYS_socket, &[Is(1), Is(1), Is(0)]),
         call(libc::SYS_socket, &[Is(2), Is(1), Is(0)]),
         call(libc::SYS_socketpair, &[Is(1), Is(2), Is(0), At(0)]),
+        call(libc::SYS_connect, &[Is(-1), At(0), Is(16)]),
+        call(libc::SYS_accept4, &[Is(-1), Is(0), Is(0), Is(0)]),
         // Typing for who sits at the agent's terminal.
         call(libc::SYS_ioctl, &[Is(2), Is(0x5412), At(0)]),
         // A signal to who is named when something can be read.
@@ -388,6 +390,8 @@ fn harmless() -> BTreeMap<i64, Vec<Arg>> {
         (libc::SYS_prlimit64, vec![Is(0), Is(-1)]),
         (libc::SYS_sched_setaffinity, vec![Is(0), Is(8), Is(-1)]),
         (libc::SYS_setsockopt, vec![Is(-1), Is(1), Is(20)]),
+        // As CUDA's driver does: SOCK_SEQPACKET and SOCK_CLOEXEC.
+        (libc::SYS_socket, vec![Is(1), Is(0x80005), Is(0)]),
         (libc::SYS_kill, vec![own, Is(group)]),
         (libc::SYS_tgkill, vec![own, Is(-1), Is(0)]),
         // The handlers without the memory, which is an error.

@@ -129,6 +129,9 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_getsockname,
     libc::SYS_getpeername,
     libc::SYS_getsockopt,
+    // One of `own_socket`.
+    libc::SYS_bind,
+    libc::SYS_listen,
 ];
 
 /// The same in the spelling of before, which only this machine has.
@@ -276,6 +279,7 @@ fn allowed() -> Result<Rules, Error> {
     let plain = argument(0, SeccompCmpOp::MaskedEq(kinds), 0)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain])?]);
     rules.insert(libc::SYS_setsockopt, timeouts()?);
+    rules.insert(libc::SYS_socket, own_socket()?);
     // Each device has its own; `denied` has what none may do.
     rules.insert(libc::SYS_ioctl, Vec::new());
     Ok(rules)
@@ -314,6 +318,15 @@ fn timeouts() -> Result<Vec<SeccompRule>, Error> {
         SeccompRule::new(vec![level()?, name])
     };
     SOCKET_OPTIONS.into_iter().map(option).collect()
+}
+
+/// CUDA's driver does not start without a local socket of its own, which it connects to nothing: no
+/// call that does is allowed.
+fn own_socket() -> Result<Vec<SeccompRule>, Error> {
+    let family = argument(0, SeccompCmpOp::Eq, libc::AF_UNIX.cast_unsigned().into())?;
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    let kind = argument(1, SeccompCmpOp::Eq, kind.cast_unsigned().into())?;
+    Ok(vec![SeccompRule::new(vec![family, kind])?])
 }
 
 fn any_of(index: u8, values: &[c_int]) -> Result<Vec<SeccompRule>, Error> {
