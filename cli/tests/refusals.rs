@@ -689,7 +689,7 @@ fn copies_that_were_disturbed_are_in_no_profile() {
     let (said, profile) = calibrate(52_000);
     assert_eq!(
         said,
-        "gil: copies from the device are left out of the profile and last as on the board, since one of 65536 bytes took 2000 ns, and one of 4 bytes 30000 ns: leave the machine to the measurement, or measure more often, with `launches 4 64` there\n"
+        "gil: copies from the device are left out of the profile and last as on the board, since one of 65536 bytes took 2000 ns, and one of 4 bytes 30000 ns: leave the machine to the measurement, or measure more often, with `launches 4 256` there\n"
     );
     assert!(!profile.contains("65536"), "{profile}");
     assert!(

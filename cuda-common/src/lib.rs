@@ -1,7 +1,9 @@
 //! What the guest's CUDA library, the board's back end and the null driver compute alike:
-//! how long the image of a module is, and which parameters the kernels of a PTX text have.
+//! how long the image of a module is, which parameters the kernels of a PTX text have, and which options
+//! of the compiler are numbers.
 
 #![forbid(unsafe_code)]
 
 pub mod image;
+pub mod jit;
 pub mod ptx;

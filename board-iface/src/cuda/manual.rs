@@ -7,8 +7,8 @@ use super::memory::Owner;
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, References, Refusal};
-use gil_cuda_common::image;
 use gil_cuda_common::ptx::Param;
+use gil_cuda_common::{image, jit};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::ffi::{c_int, c_void};
@@ -60,7 +60,9 @@ impl Session {
         let len = bytes.len();
         let place = call.input(data, len)?;
         let (pairs, _) = options.as_chunks::<2>();
-        let pairs = &pairs[..pairs.len().min(OPTIONS_MAX)];
+        if pairs.len() > OPTIONS_MAX || !pairs.iter().all(|[name, _]| jit::is_number(*name)) {
+            return Ok(CUDA_ERROR_NOT_SUPPORTED);
+        }
         let mut names: Vec<CUjit_option> = pairs.iter().map(|[name, _]| *name as i32).collect();
         let value = |[_, value]: &[u64; 2]| std::ptr::without_provenance_mut(*value as usize);
         let mut values: Vec<*mut c_void> = pairs.iter().map(value).collect();

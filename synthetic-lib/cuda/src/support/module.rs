@@ -4,6 +4,7 @@ use super::context::{self, Context};
 use super::{Details, create, image, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_cuda_common::jit;
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
@@ -23,8 +24,6 @@ pub struct Module {
     functions: Mutex<HashMap<CString, usize>>,
 }
 
-/// Options of the compiler whose values are numbers for it.
-const SENT: [CUjit_option; 10] = [0, 1, 7, 8, 9, 10, 11, 12, 13, 14];
 /// Places of options that only tell something: a time, the bytes of two texts.
 const TIME: CUjit_option = 2;
 const INFO_TEXT: CUjit_option = 3;
@@ -56,7 +55,7 @@ unsafe fn options(
                 TIME | INFO_BYTES | ERROR_BYTES => *value = std::ptr::null_mut(),
                 INFO_TEXT | ERROR_TEXT if !(*value).is_null() => (*value).cast::<u8>().write(0),
                 INFO_TEXT | ERROR_TEXT => {}
-                option if SENT.contains(&option) => {
+                option if jit::is_number(option.cast_unsigned().into()) => {
                     sent.extend([u64::from(option.cast_unsigned()), (*value).addr() as u64]);
                 }
                 _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
