@@ -90,6 +90,8 @@ fn has_device() -> bool {
 struct Program {
     client: Client,
     next: u64,
+    /// Whether its copies are from and to memory that it pinned.
+    is_pinned: bool,
 }
 
 impl Program {
@@ -97,6 +99,7 @@ impl Program {
         let mut program = Self {
             client: Client::open(&agent.address),
             next: 1,
+            is_pinned: false,
         };
         let reply: wire::CuInitReply = program.call(wire::CU_INIT, &wire::CuInitArgs { Flags: 0 });
         assert_eq!(reply.result, SUCCESS);
@@ -187,6 +190,7 @@ impl Program {
             to,
             data: InData::Region(0),
             bytes: bytes.len() as u64,
+            is_pinned: self.is_pinned,
             event: self.event(),
         };
         let region = RegionDesc {
@@ -203,6 +207,7 @@ impl Program {
             from,
             data: OutRoom::Region(0),
             bytes: len,
+            is_pinned: self.is_pinned,
             event: self.event(),
         };
         let region = RegionDesc {
@@ -300,6 +305,34 @@ fn a_kernel_computes_and_is_measured() {
         identity.uuid.is_some() && identity.pci.is_some(),
         "{identity:?}"
     );
+}
+
+#[test]
+fn pinned_memory_is_copied_like_other() {
+    if !has_device() {
+        return;
+    }
+    let agent = agent().expect("CUDA's driver works where /dev/nvidiactl is");
+    let mut program = Program::start(&agent);
+    let context = program.context();
+    for len in [64usize, 5000, 819_200, 16 << 20] {
+        let memory = program.memory(context, len as u64);
+        for is_pinned in [false, true] {
+            program.is_pinned = is_pinned;
+            let (mut up, mut down) = (Vec::new(), Vec::new());
+            for round in 0..6 {
+                let bytes: Vec<u8> = (0..len).map(|n| (n * 7 / 3 + round) as u8).collect();
+                let done = program.write(context, memory, &bytes);
+                assert_eq!(code(&done), SUCCESS);
+                up.push((duration(&done), done.cpu_ns));
+                let done = program.read(context, memory, len as u64);
+                assert_eq!(code(&done), SUCCESS);
+                down.push((duration(&done), done.cpu_ns));
+                assert!(done.out[0] == bytes, "{len} bytes, pinned: {is_pinned}");
+            }
+            eprintln!("{len} bytes, pinned {is_pinned}: (ns, CPU) up {up:?}, down {down:?}");
+        }
+    }
 }
 
 #[test]

@@ -257,6 +257,51 @@ static void launches(void)
 
 #define LARGE (300 * 1024)
 
+/* How many bytes the null driver copied from and to pinned memory. */
+static unsigned long long pinned_bytes(void)
+{
+	unsigned long long bytes;
+	CUdeviceptr count;
+	CUfunction none;
+
+	OK(cuModuleGetFunction(&none, module, "none"));
+	OK(cuModuleGetGlobal_v2(&count, NULL, module, "null_pinned"));
+	OK(cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	OK(cuMemcpyDtoH_v2(&bytes, count, sizeof(bytes)));
+	return bytes;
+}
+
+/* The board copies from and to pinned memory what is pinned here, and nothing else. */
+static void pinned_copies(unsigned char *pinned, unsigned char *got)
+{
+	unsigned long long before = pinned_bytes();
+	CUdeviceptr memory;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, 0));
+	OK(cuMemAlloc_v2(&memory, LARGE));
+	memset(pinned, 0, LARGE);
+	OK(cuMemcpyHtoD_v2(memory, got, LARGE));
+	IS(pinned_bytes() == before);
+	OK(cuMemcpyDtoH_v2(pinned, memory, LARGE));
+	IS(memcmp(pinned, got, LARGE) == 0);
+	IS(pinned_bytes() == before + LARGE);
+	pinned[LARGE - 1] ^= 1;
+	OK(cuMemcpyHtoDAsync_v2(memory, pinned, LARGE, stream));
+	OK(cuMemcpyDtoHAsync_v2(pinned, memory + 1, LARGE / 2, stream));
+	OK(cuMemcpyDtoHAsync_v2(got, memory, LARGE, stream));
+	OK(cuStreamSynchronize(stream));
+	IS(got[LARGE - 1] == pinned[LARGE - 1] && pinned[0] == got[1]);
+	IS(memcmp(pinned, got + 1, LARGE / 2) == 0);
+	IS(pinned_bytes() == before + 2 * LARGE + LARGE / 2);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(memory + 1, pinned, LARGE));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(pinned, 0x1000, LARGE));
+	IS(pinned[0] == got[1]);
+	OK(cuMemcpyHtoDAsync_v2(memory, pinned, LARGE, stream));
+	OK(cuMemFree_v2(memory));
+	OK(cuStreamDestroy_v2(stream));
+}
+
 static void memory(void)
 {
 	CUdeviceptr one, two, rows, base;
@@ -338,6 +383,7 @@ static void memory(void)
 	OK(cuMemFreeHost(mapped));
 	OK(cuMemHostRegister_v2(sent, LARGE, 0));
 	GIVES(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(sent + 10, 10, 0));
+	pinned_copies(sent, got);
 	OK(cuMemHostUnregister(sent));
 	GIVES(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(sent));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostGetFlags(&flags, sent));

@@ -196,6 +196,17 @@ impl Call {
         result
     }
 
+    /// What the call's functions took so far on the CPU.
+    pub fn cpu(&self) -> Duration {
+        self.cpu
+    }
+
+    /// So many nanoseconds of these are in the duration of the operation that the program waits
+    /// for in this call.
+    pub fn passes_beside(&mut self, ns: u64) {
+        self.cpu = self.cpu.saturating_sub(Duration::from_nanos(ns));
+    }
+
     /// Equal work has this number in common.
     pub fn set_work(&mut self, work: Option<u64>) {
         self.work = work;

@@ -73,6 +73,8 @@ own! {
     cuEventQuery: fn(CUevent);
     cuEventElapsedTime: fn(*mut f32, CUevent, CUevent);
     cuFuncGetParamInfo: fn(CUfunction, usize, *mut usize, *mut usize);
+    cuMemFreeHost: fn(*mut c_void);
+    cuMemHostAlloc: fn(*mut *mut c_void, usize, c_uint);
     cuStreamGetPriority: fn(CUstream, *mut i32);
 }
 

@@ -4,6 +4,7 @@ use super::generated::Functions;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::memory::Owner;
+use super::pinned::Staged;
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, References, Refusal};
@@ -39,6 +40,7 @@ impl Session {
         let data = Data::Context(Context {
             primary,
             events: Default::default(),
+            pinned: Default::default(),
         });
         self.bind_with(Kind::Context, new, context, data)
     }
@@ -128,17 +130,25 @@ impl Session {
         call: &mut Call,
         at: At,
         to: u64,
-        (data, bytes): (&InData<'_>, u64),
+        (data, bytes, is_pinned): (&InData<'_>, u64, bool),
     ) -> Result<CUresult, Refusal> {
         let len = back_end::size(bytes, "bytes")?;
-        let from = call.keep_input(data, len)?;
-        self.on_memory(call, at, &[(to, bytes)], &|functions, stream| {
+        let mut from = call.keep_input(data, len)?;
+        if is_pinned && let Some(block) = self.pinned(at.context, len)? {
+            // SAFETY: the input has as many bytes.
+            unsafe { block.fill(from, len) };
+            from = block.address();
+            self.staged = Some(Staged::up(block));
+        }
+        let put = self.on_memory(call, at, &[(to, bytes)], &|functions, stream| {
             let copy = functions.cuMemcpyHtoDAsync_v2;
             // SAFETY: both have as many bytes, until the operation ends.
             copy.map_or(CUDA_ERROR_NOT_SUPPORTED, |copy| unsafe {
                 copy(to, from, len, stream)
             })
-        })
+        });
+        self.unstage(at.context);
+        put
     }
 
     fn down(
@@ -146,18 +156,24 @@ impl Session {
         call: &mut Call,
         at: At,
         from: u64,
-        (data, bytes): (OutRoom, u64),
+        (data, bytes, is_pinned): (OutRoom, u64, bool),
     ) -> Result<CUresult, Refusal> {
         let len = back_end::size(bytes, "bytes")?;
         let mut room = call.output(data, len)?;
-        let to = room.as_mut_ptr();
-        self.on_memory(call, at, &[(from, bytes)], &|functions, stream| {
+        let mut to = room.as_mut_ptr();
+        if is_pinned && let Some(block) = self.pinned(at.context, len)? {
+            let place = std::mem::replace(&mut to, block.address());
+            self.staged = Some(Staged::down(block, place, len));
+        }
+        let put = self.on_memory(call, at, &[(from, bytes)], &|functions, stream| {
             let copy = functions.cuMemcpyDtoHAsync_v2;
             // SAFETY: both have as many bytes, until the operation ends.
             copy.map_or(CUDA_ERROR_NOT_SUPPORTED, |copy| unsafe {
                 copy(to, from, len, stream)
             })
-        })
+        });
+        self.unstage(at.context);
+        put
     }
 
     fn across(
@@ -566,13 +582,13 @@ impl Manual for Board {
 
     on_memory! {
         cu_memcpy_hto_d_v2, wire::CuMemcpyHtoDV2Args<'_>, CuMemcpyHtoDV2Reply, |session, call, at, a|
-            session.up(call, at, a.to, (&a.data, a.bytes));
+            session.up(call, at, a.to, (&a.data, a.bytes, a.is_pinned));
         cu_memcpy_hto_d_async_v2, wire::CuMemcpyHtoDAsyncV2Args<'_>, CuMemcpyHtoDAsyncV2Reply, |session, call, at, a|
-            session.up(call, at, a.to, (&a.data, a.bytes));
+            session.up(call, at, a.to, (&a.data, a.bytes, a.is_pinned));
         cu_memcpy_dto_h_v2, wire::CuMemcpyDtoHV2Args, CuMemcpyDtoHV2Reply, |session, call, at, a|
-            session.down(call, at, a.from, (a.data, a.bytes));
+            session.down(call, at, a.from, (a.data, a.bytes, a.is_pinned));
         cu_memcpy_dto_h_async_v2, wire::CuMemcpyDtoHAsyncV2Args, CuMemcpyDtoHAsyncV2Reply, |session, call, at, a|
-            session.down(call, at, a.from, (a.data, a.bytes));
+            session.down(call, at, a.from, (a.data, a.bytes, a.is_pinned));
         cu_memcpy_dto_d_v2, wire::CuMemcpyDtoDV2Args, CuMemcpyDtoDV2Reply, |session, call, at, a|
             session.across(call, at, (a.to, a.from), a.bytes);
         cu_memcpy_dto_d_async_v2, wire::CuMemcpyDtoDAsyncV2Args, CuMemcpyDtoDAsyncV2Reply, |session, call, at, a|

@@ -19,6 +19,7 @@ pub mod generated;
 mod manual;
 pub mod memory;
 mod operations;
+mod pinned;
 pub mod session;
 pub mod support;
 

@@ -4,6 +4,7 @@
 
 use super::driver::Driver;
 use super::generated::types::*;
+use super::pinned::Staged;
 use crate::back_end::call::Memory;
 use crate::back_end::operations::Finished;
 use crate::board::Ended;
@@ -56,6 +57,11 @@ pub struct Running {
     pub begin: Option<CUevent>,
     /// Behind it.
     pub end: CUevent,
+    /// Nanoseconds that the CPU was at it between the two, and that its call took already. On an
+    /// idle stream the event in front comes at once, and the work when the CPU has brought it there.
+    pub billed_ns: u64,
+    /// The pinned memory that it copies from or to, if it does.
+    pub staged: Option<Staged>,
     /// The call's memory, which the driver may use until the operation ends.
     pub memory: Memory,
 }
@@ -96,7 +102,10 @@ impl Running {
         // SAFETY: both events are recorded, and have ended.
         let result = unsafe { (driver.own.cuEventElapsedTime)(&mut milliseconds, begin, self.end) };
         match result {
-            CUDA_SUCCESS => (f64::from(milliseconds) * 1e6).round() as u64,
+            CUDA_SUCCESS => {
+                let between_ns = (f64::from(milliseconds) * 1e6).round() as u64;
+                between_ns.saturating_sub(self.billed_ns)
+            }
             _ => 0,
         }
     }
@@ -142,6 +151,21 @@ impl Operations {
             Operation::Running(running) => Some(running.end),
             Operation::Ended(_) => None,
         }
+    }
+
+    /// Whether an operation that is put on a queue now waits for none of those before it: all
+    /// of that queue have ended, and of those that it is ordered behind. The default stream
+    /// comes behind all streams of its context, and each of them behind it.
+    pub fn is_idle(&self, (context, stream): (Handle, Handle), driver: &Driver) -> bool {
+        let is_in_front = |queue: &(Handle, Handle)| {
+            queue.0 == context && (queue.1 == stream || queue.1.is_null() || stream.is_null())
+        };
+        let mut in_front = self.lines.iter().filter(|(queue, _)| is_in_front(queue));
+        in_front.all(|(_, line)| {
+            let last = line.back().and_then(|number| self.end_of(*number));
+            // SAFETY: the event is the operation's.
+            last.is_none_or(|end| unsafe { (driver.own.cuEventQuery)(end) } == CUDA_SUCCESS)
+        })
     }
 
     /// Takes one out.

@@ -5,7 +5,9 @@ use super::generated::types::*;
 use super::generated::{self, Functions};
 use super::memory::{Owner, Ranges};
 use super::operations::{Operation, Operations, Pool, Running};
+use super::pinned::{Block, Blocks, Staged};
 use crate::back_end::dispatch::Dispatch;
+use crate::back_end::call::Memory;
 use crate::back_end::operations::Finished;
 use crate::back_end::{
     Call, Current, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, cpu_time,
@@ -17,7 +19,8 @@ use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::checkpoint::Survey;
-use gil_wire::generated::cuda::{API, Kind};
+use gil_wire::ending::Ending;
+use gil_wire::generated::cuda::{self as wire, API, Kind};
 use gil_wire::identity::DeviceIdentity;
 use std::ptr::null_mut;
 
@@ -43,6 +46,8 @@ pub struct Session {
     table: Table<Kind, Data>,
     pub(super) operations: Operations,
     pub(super) ranges: Ranges,
+    /// What the copy has that is put on its stream next.
+    pub(super) staged: Option<Staged>,
     /// The context that is current in the thread of the session's calls.
     current: Handle,
 }
@@ -67,6 +72,8 @@ pub struct Context {
     pub primary: Option<CUdevice>,
     /// Events for operations.
     pub events: Pool,
+    /// Pinned memory for copies.
+    pub pinned: Blocks,
 }
 
 /// A function of a module.
@@ -89,6 +96,12 @@ impl From<Kind> for Data {
 /// What has the driver begin an operation on a stream.
 pub(super) type Work<'a> = Option<&'a dyn Fn(&Functions, CUstream) -> CUresult>;
 
+/// Whether the program waits in this call for its operation: the CPU's work for it, most of all the
+/// bytes that the driver moves to and from memory of its own, is a part of its duration.
+fn is_waited_for(op: Op) -> bool {
+    matches!(op, wire::CU_MEMCPY_HTO_D_V2 | wire::CU_MEMCPY_DTO_H_V2)
+}
+
 /// Where an operation is put, and what it signals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
@@ -110,6 +123,7 @@ impl Session {
             table: Table::default(),
             operations: Operations::default(),
             ranges: Ranges::default(),
+            staged: None,
             current: Handle::NULL,
         }
     }
@@ -151,6 +165,24 @@ impl Session {
         }
     }
 
+    /// Pinned memory of so many bytes for a copy; `None` if there is to be none.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is no such context.
+    pub(super) fn pinned(&mut self, context: Handle, len: usize) -> Result<Option<Block>, Refusal> {
+        self.make_current(context)?;
+        let driver = self.driver;
+        Ok(self.context(context)?.pinned.take(driver, len))
+    }
+
+    /// The copy that the last pinned memory was for was not begun.
+    pub(super) fn unstage(&mut self, context: Handle) {
+        if let (Some(staged), Ok(context)) = (self.staged.take(), self.context(context)) {
+            // SAFETY: no operation uses it.
+            context.pinned.give(unsafe { staged.end(false) });
+        }
+    }
+
     /// Puts an operation on a stream; `work` calls the driver. Without work, it is a place on
     /// the stream alone.
     ///
@@ -166,21 +198,32 @@ impl Session {
         let stream = self.stream(at)?;
         self.make_current(at.context)?;
         call.set_enqueued();
-        let running = match self.begin(call, at.context, stream, work)? {
+        let queue = (at.context, at.stream);
+        let is_idle = work.is_some() && self.operations.is_idle(queue, self.driver);
+        let before = call.cpu();
+        let mut running = match self.begin(call, at.context, stream, work)? {
             Ok(running) => running,
             Err(error) => {
                 call.reject(error);
                 return Ok(error);
             }
         };
+        running.staged = self.staged.take();
+        let took_ns = (call.cpu() - before).as_nanos() as u64;
+        let is_waited_for = call.finishes() && is_waited_for(call.op());
+        if is_idle && !is_waited_for {
+            running.billed_ns = took_ns;
+        }
         let number = at.event.number.0;
         if !call.finishes() {
-            self.operations
-                .add(number, (at.context, at.stream), running);
+            self.operations.add(number, queue, running);
             return Ok(CUDA_SUCCESS);
         }
         let finished = running.wait(self.driver);
-        let memory = self.recycle(running)?;
+        if is_waited_for {
+            call.passes_beside(took_ns.min(finished.duration_ns));
+        }
+        let memory = self.recycle(running, &finished)?;
         finished.report(number, memory, call);
         Ok(finished.ending.failure().unwrap_or(CUDA_SUCCESS))
     }
@@ -224,6 +267,8 @@ impl Session {
                 context,
                 begin,
                 end,
+                billed_ns: 0,
+                staged: None,
                 memory: call.take_memory(),
             }),
             Err(error) => {
@@ -234,18 +279,24 @@ impl Session {
         })
     }
 
-    /// The events of an operation that ended are the next ones'; its memory.
-    fn recycle(&mut self, running: Running) -> Result<crate::back_end::call::Memory, Refusal> {
+    /// The events and the pinned memory of an operation that ended are the next ones'; its own
+    /// memory.
+    fn recycle(&mut self, running: Running, finished: &Finished) -> Result<Memory, Refusal> {
         let driver = self.driver;
-        let events = &mut self.context(running.context)?.events;
+        let context = self.context(running.context)?;
         for event in running.begin.into_iter().chain([running.end]) {
-            events.give(driver, event);
+            context.events.give(driver, event);
+        }
+        if let Some(staged) = running.staged {
+            let is_done = finished.ending == Ending::Done;
+            // SAFETY: it ended; what is copied back goes to the operation's memory, which is here.
+            context.pinned.give(unsafe { staged.end(is_done) });
         }
         Ok(running.memory)
     }
 
     fn reported(&mut self, number: u64, running: Running, finished: Finished) -> Option<Ended> {
-        let memory = self.recycle(running).ok()?;
+        let memory = self.recycle(running, &finished).ok()?;
         Some(finished.later(number, memory))
     }
 
@@ -312,7 +363,7 @@ impl Session {
         self.make_current(context)?;
         for (number, running) in self.operations.take_of(context) {
             let finished = running.wait(self.driver);
-            let memory = self.recycle(running)?;
+            let memory = self.recycle(running, &finished)?;
             self.operations
                 .ended(number, finished.later(number, memory));
         }
@@ -327,6 +378,8 @@ impl Session {
             }
         }
         self.ranges.forget(|owner| owner.context() == context);
+        let driver = self.driver;
+        self.context(context)?.pinned.clear(driver);
         let (pointer, data) = self.table.remove(context, Kind::Context)?;
         self.driver.set_current(null_mut());
         self.current = Handle::NULL;
@@ -334,7 +387,6 @@ impl Session {
             Data::Context(Context { primary, .. }) => primary,
             _ => None,
         };
-        let driver = self.driver;
         Ok(call.timed(|| match primary {
             // SAFETY: the session has one reference to it.
             Some(device) => unsafe { (driver.own.cuDevicePrimaryCtxRelease_v2)(device) },

@@ -3,7 +3,8 @@
 //!
 //! It answers, allocates, moves memory and checks its arguments. It runs no kernel: a launch
 //! takes time, and leaves the values of its parameters in the module's variable
-//! `null_params`, if there is one. A kernel whose name is a trap's ends its context:
+//! `null_params`, if there is one, and how many bytes were copied from and to pinned memory
+//! in `null_pinned`. A kernel whose name is a trap's ends its context:
 //! `trap_address`, `trap_assert`, `trap_failure`. Durations are the same in every run.
 
 #![allow(non_snake_case)]
@@ -567,7 +568,9 @@ pub unsafe extern "C" fn cuLaunchKernel(
             return Err(INVALID_VALUE);
         }
         let params = unsafe { params(&kernel, values) }?;
-        state.leave_params(module, &params);
+        state.leave(module, "null_params", &params);
+        let copied = state.pinned_copied.to_le_bytes();
+        state.leave(module, "null_pinned", &copied);
         state.work(stream, Work::Kernel(blocks.saturating_mul(threads)))?;
         let trap = match kernel.name.as_str() {
             "trap_address" => 700,
@@ -658,6 +661,32 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostAlloc(
+    place: *mut *mut c_void,
+    bytes: usize,
+    flags: c_uint,
+) -> Code {
+    run(|state| {
+        state.current()?;
+        if bytes == 0 || flags & !7 != 0 {
+            return Err(INVALID_VALUE);
+        }
+        let mut block = vec![0; bytes].into_boxed_slice();
+        let address = block.as_mut_ptr();
+        state.pinned.insert(address.expose_provenance(), block);
+        unsafe { put(place, address.cast()) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemFreeHost(place: *mut c_void) -> Code {
+    run(|state| {
+        let block = state.pinned.remove(&place.addr());
+        block.map(drop).ok_or(INVALID_VALUE)
+    })
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     to: u64,
     from: *const c_void,
@@ -671,7 +700,8 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
         let to = state.bytes(to, bytes)?;
         // SAFETY: the caller's; the device's memory is this driver's own.
         unsafe { std::ptr::copy_nonoverlapping(from.cast(), to.as_mut_ptr(), bytes) };
-        state.work(stream, Work::Bytes(bytes as u64))
+        let work = state.copy(from, bytes);
+        state.work(stream, work)
     })
 }
 
@@ -689,7 +719,8 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
         let from = state.bytes(from, bytes)?;
         // SAFETY: the caller's; the device's memory is this driver's own.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
-        state.work(stream, Work::Bytes(bytes as u64))
+        let work = state.copy(to, bytes);
+        state.work(stream, work)
     })
 }
 

@@ -4,6 +4,7 @@ use super::{Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MEMORY, OUT_OF
 use gil_cuda_common::ptx::Kernel;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Objects of a kind, by handles that lead nowhere.
@@ -105,6 +106,8 @@ pub enum Work {
     Kernel(u64),
     /// So many bytes are moved.
     Bytes(u64),
+    /// The same, from or to the host's pinned memory.
+    Pinned(u64),
 }
 
 impl Work {
@@ -113,6 +116,7 @@ impl Work {
         match self {
             Self::Kernel(threads) => 5_000 + threads / 16,
             Self::Bytes(bytes) => 2_000 + bytes / 16,
+            Self::Pinned(bytes) => 2_000 + bytes / 64,
         }
     }
 }
@@ -129,6 +133,10 @@ pub struct State {
     pub primary: Option<(usize, u32)>,
     /// By address: the context, and the bytes.
     pub memory: BTreeMap<u64, (usize, Vec<u8>)>,
+    /// The host's pinned memory.
+    pub pinned: BTreeMap<usize, Box<[u8]>>,
+    /// How many bytes were copied from and to it.
+    pub pinned_copied: u64,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -140,6 +148,8 @@ static STATE: Mutex<State> = Mutex::new(State {
     events: Objects::new(),
     primary: None,
     memory: BTreeMap::new(),
+    pinned: BTreeMap::new(),
+    pinned_copied: 0,
 });
 
 thread_local! {
@@ -207,19 +217,32 @@ impl State {
         bytes.get_mut(from..end).ok_or(INVALID_VALUE)
     }
 
-    /// The variable that has the values of the last launch.
-    pub fn leave_params(&mut self, module: usize, params: &[u8]) {
+    /// A copy from or to the host's memory.
+    pub fn copy(&mut self, host: *const c_void, bytes: usize) -> Work {
+        let block = self.pinned.range(..=host.addr()).next_back();
+        let is_pinned = block.is_some_and(|(at, it)| host.addr() - at + bytes <= it.len());
+        match is_pinned {
+            true => {
+                self.pinned_copied += bytes as u64;
+                Work::Pinned(bytes as u64)
+            }
+            false => Work::Bytes(bytes as u64),
+        }
+    }
+
+    /// Puts bytes into a variable of this name, if there is one.
+    pub fn leave(&mut self, module: usize, name: &str, bytes: &[u8]) {
         let module = self
             .modules
             .get(std::ptr::with_exposed_provenance_mut(module));
         let mut variables = module.iter().flat_map(|it| &it.variables);
-        let found = variables.find(|(name, ..)| name == "null_params");
+        let found = variables.find(|(its, ..)| its == name);
         let Some(&(_, address, size)) = found else {
             return;
         };
-        let len = size.min(params.len());
-        if let Ok(bytes) = self.bytes(address, len) {
-            bytes.copy_from_slice(&params[..len]);
+        let len = size.min(bytes.len());
+        if let Ok(variable) = self.bytes(address, len) {
+            variable.copy_from_slice(&bytes[..len]);
         }
     }
 

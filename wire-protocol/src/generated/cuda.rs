@@ -1336,6 +1336,7 @@ pub struct CuMemcpyHtoDV2Args<'a> {
     #[serde(borrow)]
     pub data: InData<'a>,
     pub bytes: u64,
+    pub is_pinned: bool,
     pub event: NewEvent,
 }
 
@@ -1353,6 +1354,7 @@ pub struct CuMemcpyDtoHV2Args {
     pub from: u64,
     pub data: OutRoom,
     pub bytes: u64,
+    pub is_pinned: bool,
     pub event: NewEvent,
 }
 
@@ -1388,6 +1390,7 @@ pub struct CuMemcpyHtoDAsyncV2Args<'a> {
     #[serde(borrow)]
     pub data: InData<'a>,
     pub bytes: u64,
+    pub is_pinned: bool,
     pub event: NewEvent,
 }
 
@@ -1405,6 +1408,7 @@ pub struct CuMemcpyDtoHAsyncV2Args {
     pub from: u64,
     pub data: OutRoom,
     pub bytes: u64,
+    pub is_pinned: bool,
     pub event: NewEvent,
 }
 

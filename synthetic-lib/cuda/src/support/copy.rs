@@ -92,6 +92,7 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
             // SAFETY: the caller's.
             data: unsafe { request.input(from, bytes) },
             bytes: bytes as u64,
+            is_pinned: memory::is_pinned(from, bytes),
             event,
         };
         forward(request, &args)
@@ -118,6 +119,7 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
             // SAFETY: the caller's.
             data: unsafe { request.output_region(to, bytes) },
             bytes: bytes as u64,
+            is_pinned: memory::is_pinned(to, bytes),
             event,
         };
         forward(request, &args)

@@ -1,5 +1,6 @@
 //! The device's memory, by the ranges that the board gave; and the program's own memory that
-//! is pinned, which here is memory like any other: the driver pins what calls name.
+//! is pinned, which here is memory like any other:
+//! the board copies from and to pinned memory of its own what calls name of it.
 
 use super::context::{self, Context};
 use super::streams;
@@ -266,6 +267,16 @@ pub fn unregister(place: *mut c_void) -> CallResult<()> {
         }
         _ => Err(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
     }
+}
+
+/// Whether all these bytes are in pinned memory.
+pub fn is_pinned(place: *const c_void, bytes: usize) -> bool {
+    let all = pinned();
+    let known = all.range(..=place.addr()).next_back();
+    known.is_some_and(|(base, known)| {
+        let before = place.addr() - base;
+        before <= known.len && bytes <= known.len - before
+    })
 }
 
 /// How pinned memory was allocated.

@@ -1,0 +1,133 @@
+//! Pinned memory of the board's, for copies from and to memory that the program pinned: the
+//! device reads and writes it by itself, at several times the rate of other memory, and beside
+//! kernels (`CUDA C++ Programming Guide`, page-locked host memory). To pin memory takes longer
+//! than most copies, so blocks are used again.
+
+use super::driver::Driver;
+use super::generated::types::*;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Fewest bytes of a block; each has a power of two of them.
+const LEAST: usize = 1 << 12;
+/// Most bytes of a block. A longer copy is made without one.
+const MOST: usize = 1 << 28;
+/// Most bytes that a context has pinned; copies beyond it are made without.
+const ALL_MOST: usize = 1 << 30;
+/// Of every context, from every context's point of view (`CU_MEMHOSTALLOC_PORTABLE`).
+const PORTABLE: u32 = 1;
+
+/// Pinned memory.
+#[derive(Debug)]
+pub struct Block {
+    address: *mut c_void,
+    len: usize,
+}
+
+// SAFETY: a block is one owner's, who alone uses its memory.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// Where it is.
+    pub fn address(&self) -> *mut c_void {
+        self.address
+    }
+
+    /// Copies `len` bytes to it.
+    ///
+    /// # Safety
+    /// `from` names as many bytes, and `len` is no more than the block was taken for.
+    pub unsafe fn fill(&self, from: *const c_void, len: usize) {
+        debug_assert!(len <= self.len);
+        // SAFETY: the caller's; nothing else names the block.
+        unsafe { from.copy_to_nonoverlapping(self.address, len) };
+    }
+}
+
+/// What a copy under way has, beside the call's memory.
+#[derive(Debug)]
+pub struct Staged {
+    block: Block,
+    /// Where its bytes go at the copy's end.
+    back: Option<(*mut c_void, usize)>,
+}
+
+// SAFETY: as for blocks; the place is in the operation's own memory.
+unsafe impl Send for Staged {}
+
+impl Staged {
+    /// Of a copy to the device.
+    pub fn up(block: Block) -> Self {
+        Self { block, back: None }
+    }
+
+    /// Of a copy from the device, whose bytes go to a place that lives as long as the operation.
+    pub fn down(block: Block, to: *mut c_void, len: usize) -> Self {
+        let back = Some((to, len));
+        Self { block, back }
+    }
+
+    /// The copy ended, or never began. If it was made, its bytes go where they belong.
+    ///
+    /// # Safety
+    /// The place that was named for them is still there, and the device uses the block no more.
+    pub unsafe fn end(self, is_done: bool) -> Block {
+        if let Some((to, len)) = self.back.filter(|_| is_done) {
+            // SAFETY: the caller's.
+            unsafe { to.copy_from_nonoverlapping(self.block.address, len) };
+        }
+        self.block
+    }
+}
+
+/// A context's blocks.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    free: Vec<Block>,
+    /// Bytes of all, those that are in use included.
+    len: usize,
+}
+
+impl Blocks {
+    /// One of at least so many bytes; `None` if there is to be none. The context is current.
+    pub fn take(&mut self, driver: &Driver, len: usize) -> Option<Block> {
+        if len > MOST {
+            return None;
+        }
+        let len = len.max(LEAST).next_power_of_two();
+        let fitting = self.free.iter().position(|block| block.len == len);
+        if let Some(at) = fitting {
+            return Some(self.free.swap_remove(at));
+        }
+        while self.len + len > ALL_MOST {
+            let block = self.free.pop()?;
+            self.release(driver, block);
+        }
+        let mut address = null_mut();
+        // SAFETY: there is space for an address.
+        let result = unsafe { (driver.own.cuMemHostAlloc)(&mut address, len, PORTABLE) };
+        if result != CUDA_SUCCESS || address.is_null() {
+            return None;
+        }
+        self.len += len;
+        Some(Block { address, len })
+    }
+
+    /// Takes one back.
+    pub fn give(&mut self, block: Block) {
+        self.free.push(block);
+    }
+
+    /// Frees all that nothing uses. The context is current.
+    pub fn clear(&mut self, driver: &Driver) {
+        while let Some(block) = self.free.pop() {
+            self.release(driver, block);
+        }
+    }
+
+    fn release(&mut self, driver: &Driver, block: Block) {
+        self.len -= block.len;
+        // SAFETY: nothing uses it.
+        unsafe { (driver.own.cuMemFreeHost)(block.address) };
+    }
+}
