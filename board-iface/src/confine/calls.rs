@@ -129,10 +129,10 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_getsockname,
     libc::SYS_getpeername,
     libc::SYS_getsockopt,
-    // One of `own_socket`.
-    libc::SYS_bind,
-    libc::SYS_listen,
 ];
+
+/// What CUDA's driver does with a socket of its own.
+const OF_OWN_SOCKET: &[c_long] = &[libc::SYS_bind, libc::SYS_listen];
 
 /// The same in the spelling of before, which only this machine has.
 #[cfg(target_arch = "x86_64")]
@@ -236,9 +236,9 @@ const SOCKETS: u64 = 0x8900;
 /// The bits of a control's number that have its kind.
 const KIND: u64 = 0xffff_ff00;
 
-/// Confines this thread and those that it starts.
-pub fn confine() -> Result<(), ConfineError> {
-    let all = programs().map_err(|error| ConfineError::Calls(error.to_string()))?;
+/// Confines this thread and those that it starts; with CUDA's driver, so that that starts.
+pub fn confine(has_cuda: bool) -> Result<(), ConfineError> {
+    let all = programs(has_cuda).map_err(|error| ConfineError::Calls(error.to_string()))?;
     let apply = |program: &BpfProgram| apply_filter(program);
     let applied = all.iter().try_for_each(apply);
     applied.map_err(|error| ConfineError::Calls(error.to_string()))
@@ -246,13 +246,13 @@ pub fn confine() -> Result<(), ConfineError> {
 
 /// In the order in which they are applied: the last one denies what sets
 /// filters. Of all answers to a call the strictest counts.
-fn programs() -> Result<[BpfProgram; 3], Error> {
+fn programs(has_cuda: bool) -> Result<[BpfProgram; 3], Error> {
     let deny = |error: c_int| SeccompAction::Errno(error.cast_unsigned());
     Ok([
         // C's library then uses clone(), whose flags can be looked at.
         compile(unknown(), SeccompAction::Allow, deny(libc::ENOSYS))?,
         compile(denied()?, SeccompAction::Allow, deny(libc::EPERM))?,
-        compile(allowed()?, deny(libc::EPERM), SeccompAction::Allow)?,
+        compile(allowed(has_cuda)?, deny(libc::EPERM), SeccompAction::Allow)?,
     ])
 }
 
@@ -266,8 +266,9 @@ fn unknown() -> Rules {
     BTreeMap::from([(libc::SYS_clone3, Vec::new())])
 }
 
-fn allowed() -> Result<Rules, Error> {
-    let always = ALLOWED.iter().chain(OLDER);
+fn allowed(has_cuda: bool) -> Result<Rules, Error> {
+    let of_own_socket = if has_cuda { OF_OWN_SOCKET } else { &[] };
+    let always = ALLOWED.iter().chain(OLDER).chain(of_own_socket);
     let mut rules: Rules = always.map(|call| (*call, Vec::new())).collect();
     for (call, argument, values) in ALLOWED_FOR {
         rules.insert(*call, any_of(*argument, values)?);
@@ -279,7 +280,9 @@ fn allowed() -> Result<Rules, Error> {
     let plain = argument(0, SeccompCmpOp::MaskedEq(kinds), 0)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain])?]);
     rules.insert(libc::SYS_setsockopt, timeouts()?);
-    rules.insert(libc::SYS_socket, own_socket()?);
+    if has_cuda {
+        rules.insert(libc::SYS_socket, own_socket()?);
+    }
     // Each device has its own; `denied` has what none may do.
     rules.insert(libc::SYS_ioctl, Vec::new());
     Ok(rules)

@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 const NODES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
 /// Where the kernel has the names of this process's threads.
 const THREADS: &str = "/proc/self/task";
-/// How the nodes begin of a driver that does not start if it cannot name its threads.
-const NAMES_THREADS: &str = "/dev/nvidia";
 
 /// Confines this thread and those that it starts.
 pub fn confine(allowed: &Confinement, own: &Path) -> Result<(), ConfineError> {
@@ -34,8 +32,7 @@ pub fn confine(allowed: &Confinement, own: &Path) -> Result<(), ConfineError> {
     rules.add(&allowed.run, AccessFs::ReadFile | AccessFs::Execute)?;
     rules.add(&allowed.devices, device)?;
     rules.add(&nodes, AccessFs::ReadFile | AccessFs::WriteFile)?;
-    let names_threads = |node: &PathBuf| node.to_string_lossy().starts_with(NAMES_THREADS);
-    if allowed.devices.iter().any(names_threads) {
+    if allowed.has_cuda() {
         let write = AccessFs::WriteFile | AccessFs::Truncate;
         rules.add(&[THREADS.into()], write)?;
     }

@@ -82,9 +82,18 @@ impl Confinement {
         }
         privileges::drop_capabilities()?;
         if self.support.calls {
-            confine_calls()?;
+            confine_calls(self.has_cuda())?;
         }
         Ok(())
+    }
+
+    /// Whether CUDA's driver may be among the session's: it does not start if it cannot name its
+    /// threads, and have a local socket.
+    #[cfg(target_os = "linux")]
+    fn has_cuda(&self) -> bool {
+        const NODES: &str = "/dev/nvidia";
+        let is_nvidias = |node: &PathBuf| node.to_string_lossy().starts_with(NODES);
+        self.devices.iter().any(is_nvidias)
     }
 
     /// As above: here the system has nothing for it.
@@ -101,14 +110,14 @@ impl Confinement {
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-fn confine_calls() -> Result<(), ConfineError> {
-    calls::confine()
+fn confine_calls(has_cuda: bool) -> Result<(), ConfineError> {
+    calls::confine(has_cuda)
 }
 
 #[cfg(all(
     target_os = "linux",
     not(any(target_arch = "x86_64", target_arch = "aarch64"))
 ))]
-fn confine_calls() -> Result<(), ConfineError> {
+fn confine_calls(_has_cuda: bool) -> Result<(), ConfineError> {
     Ok(())
 }

@@ -6,8 +6,8 @@ use super::generated::{self, Functions};
 use super::memory::{Owner, Ranges};
 use super::operations::{Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged};
-use crate::back_end::dispatch::Dispatch;
 use crate::back_end::call::Memory;
+use crate::back_end::dispatch::Dispatch;
 use crate::back_end::operations::Finished;
 use crate::back_end::{
     Call, Current, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, cpu_time,
