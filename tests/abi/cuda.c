@@ -204,6 +204,28 @@ _Static_assert(SAME(__typeof__(&cuGetProcAddress_v2), CUresult (*)(const char *s
 	"cuGetProcAddress_v2");
 _Static_assert(SAME(__typeof__(&cuGetExportTable), CUresult (*)(const void **ppExportTable, const CUuuid *pExportTableId)),
 	"cuGetExportTable");
+_Static_assert(SAME(__typeof__(&cuMemcpy2D_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy)),
+	"cuMemcpy2D_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy2DUnaligned_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy)),
+	"cuMemcpy2DUnaligned_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy2DAsync_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy, CUstream hStream)),
+	"cuMemcpy2DAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy3D_v2), CUresult (*)(const CUDA_MEMCPY3D *pCopy)),
+	"cuMemcpy3D_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy3DAsync_v2), CUresult (*)(const CUDA_MEMCPY3D *pCopy, CUstream hStream)),
+	"cuMemcpy3DAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D8_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height)),
+	"cuMemsetD2D8_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D16_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height)),
+	"cuMemsetD2D16_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D32_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height)),
+	"cuMemsetD2D32_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D8Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D8Async");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D16Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D16Async");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D32Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D32Async");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
@@ -213,10 +235,52 @@ _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlimit) == sizeof(int32_t), "CUlimit");
+_Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY2D.srcXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcY), size_t), "CUDA_MEMCPY2D.srcY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY2D.srcMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcHost), const void *), "CUDA_MEMCPY2D.srcHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcDevice), CUdeviceptr), "CUDA_MEMCPY2D.srcDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcArray), CUarray), "CUDA_MEMCPY2D.srcArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcPitch), size_t), "CUDA_MEMCPY2D.srcPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstXInBytes), size_t), "CUDA_MEMCPY2D.dstXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstY), size_t), "CUDA_MEMCPY2D.dstY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstMemoryType), CUmemorytype), "CUDA_MEMCPY2D.dstMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstHost), void *), "CUDA_MEMCPY2D.dstHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstDevice), CUdeviceptr), "CUDA_MEMCPY2D.dstDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstArray), CUarray), "CUDA_MEMCPY2D.dstArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstPitch), size_t), "CUDA_MEMCPY2D.dstPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY2D.WidthInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->Height), size_t), "CUDA_MEMCPY2D.Height");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY3D.srcXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcY), size_t), "CUDA_MEMCPY3D.srcY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcZ), size_t), "CUDA_MEMCPY3D.srcZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcLOD), size_t), "CUDA_MEMCPY3D.srcLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY3D.srcMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcHost), const void *), "CUDA_MEMCPY3D.srcHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcDevice), CUdeviceptr), "CUDA_MEMCPY3D.srcDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcArray), CUarray), "CUDA_MEMCPY3D.srcArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->reserved0), void *), "CUDA_MEMCPY3D.reserved0");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcPitch), size_t), "CUDA_MEMCPY3D.srcPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcHeight), size_t), "CUDA_MEMCPY3D.srcHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstXInBytes), size_t), "CUDA_MEMCPY3D.dstXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstY), size_t), "CUDA_MEMCPY3D.dstY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstZ), size_t), "CUDA_MEMCPY3D.dstZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstLOD), size_t), "CUDA_MEMCPY3D.dstLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstMemoryType), CUmemorytype), "CUDA_MEMCPY3D.dstMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHost), void *), "CUDA_MEMCPY3D.dstHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstDevice), CUdeviceptr), "CUDA_MEMCPY3D.dstDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstArray), CUarray), "CUDA_MEMCPY3D.dstArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->reserved1), void *), "CUDA_MEMCPY3D.reserved1");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstPitch), size_t), "CUDA_MEMCPY3D.dstPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHeight), size_t), "CUDA_MEMCPY3D.dstHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D.WidthInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Height), size_t), "CUDA_MEMCPY3D.Height");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Depth), size_t), "CUDA_MEMCPY3D.Depth");
 _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes");
 
 _Static_assert((int64_t)(CUDA_ERROR_ALREADY_MAPPED) == 208, "CUDA_ERROR_ALREADY_MAPPED");
@@ -297,6 +361,10 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SUCCESS) == 0, "CU_GET_PROC_ADDRESS_SUCCESS");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) == 1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT) == 2, "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT");
+_Static_assert((int64_t)(CU_MEMORYTYPE_ARRAY) == 3, "CU_MEMORYTYPE_ARRAY");
+_Static_assert((int64_t)(CU_MEMORYTYPE_DEVICE) == 2, "CU_MEMORYTYPE_DEVICE");
+_Static_assert((int64_t)(CU_MEMORYTYPE_HOST) == 1, "CU_MEMORYTYPE_HOST");
+_Static_assert((int64_t)(CU_MEMORYTYPE_UNIFIED) == 4, "CU_MEMORYTYPE_UNIFIED");
 _Static_assert((int64_t)(CU_MODULE_EAGER_LOADING) == 1, "CU_MODULE_EAGER_LOADING");
 
 int main(void) { return 0; }

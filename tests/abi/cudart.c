@@ -6,6 +6,10 @@
 #include <vector_types.h>
 typedef struct cudaDeviceProp cudaDeviceProp;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
+typedef struct cudaExtent cudaExtent;
+typedef struct cudaPos cudaPos;
+typedef struct cudaPitchedPtr cudaPitchedPtr;
+typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
 typedef enum cudaMemcpyKind cudaMemcpyKind;
 typedef enum cudaDeviceAttr cudaDeviceAttr;
 typedef enum cudaFuncAttribute cudaFuncAttribute;
@@ -161,6 +165,20 @@ _Static_assert(SAME(__typeof__(&__cudaGetKernel), cudaError_t (*)(cudaKernel_t *
 	"__cudaGetKernel");
 _Static_assert(SAME(__typeof__(&__cudaLaunchKernel), cudaError_t (*)(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
 	"__cudaLaunchKernel");
+_Static_assert(SAME(__typeof__(&cudaMalloc3D), cudaError_t (*)(cudaPitchedPtr *pitchedDevPtr, cudaExtent extent)),
+	"cudaMalloc3D");
+_Static_assert(SAME(__typeof__(&cudaMemcpy3D), cudaError_t (*)(const cudaMemcpy3DParms *p)),
+	"cudaMemcpy3D");
+_Static_assert(SAME(__typeof__(&cudaMemcpy3DAsync), cudaError_t (*)(const cudaMemcpy3DParms *p, cudaStream_t stream)),
+	"cudaMemcpy3DAsync");
+_Static_assert(SAME(__typeof__(&cudaMemset2D), cudaError_t (*)(void *devPtr, size_t pitch, int value, size_t width, size_t height)),
+	"cudaMemset2D");
+_Static_assert(SAME(__typeof__(&cudaMemset2DAsync), cudaError_t (*)(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)),
+	"cudaMemset2DAsync");
+_Static_assert(SAME(__typeof__(&cudaMemset3D), cudaError_t (*)(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent)),
+	"cudaMemset3D");
+_Static_assert(SAME(__typeof__(&cudaMemset3DAsync), cudaError_t (*)(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent, cudaStream_t stream)),
+	"cudaMemset3DAsync");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
@@ -260,6 +278,9 @@ _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->gpuPciDeviceID), unsigned 
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->gpuPciSubsystemID), unsigned int), "cudaDeviceProp.gpuPciSubsystemID");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->hostNumaMultinodeIpcSupported), int), "cudaDeviceProp.hostNumaMultinodeIpcSupported");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->reserved), int[56]), "cudaDeviceProp.reserved");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->width), size_t), "cudaExtent.width");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->height), size_t), "cudaExtent.height");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->depth), size_t), "cudaExtent.depth");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->sharedSizeBytes), size_t), "cudaFuncAttributes.sharedSizeBytes");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->constSizeBytes), size_t), "cudaFuncAttributes.constSizeBytes");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->localSizeBytes), size_t), "cudaFuncAttributes.localSizeBytes");
@@ -277,6 +298,21 @@ _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->requiredClusterDepth),
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->clusterSchedulingPolicyPreference), int), "cudaFuncAttributes.clusterSchedulingPolicyPreference");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->nonPortableClusterSizeAllowed), int), "cudaFuncAttributes.nonPortableClusterSizeAllowed");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->reserved), int[16]), "cudaFuncAttributes.reserved");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcArray), cudaArray_t), "cudaMemcpy3DParms.srcArray");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcPos), cudaPos), "cudaMemcpy3DParms.srcPos");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcPtr), cudaPitchedPtr), "cudaMemcpy3DParms.srcPtr");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstArray), cudaArray_t), "cudaMemcpy3DParms.dstArray");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPos), cudaPos), "cudaMemcpy3DParms.dstPos");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPtr), cudaPitchedPtr), "cudaMemcpy3DParms.dstPtr");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->extent), cudaExtent), "cudaMemcpy3DParms.extent");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->kind), cudaMemcpyKind), "cudaMemcpy3DParms.kind");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->ptr), void *), "cudaPitchedPtr.ptr");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->pitch), size_t), "cudaPitchedPtr.pitch");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->xsize), size_t), "cudaPitchedPtr.xsize");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->ysize), size_t), "cudaPitchedPtr.ysize");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->x), size_t), "cudaPos.x");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->y), size_t), "cudaPos.y");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->z), size_t), "cudaPos.z");
 _Static_assert(SAME(__typeof__(((cudaUUID_t *)0)->bytes), char[16]), "cudaUUID_t.bytes");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->x), unsigned int), "dim3.x");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->y), unsigned int), "dim3.y");

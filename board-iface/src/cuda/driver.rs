@@ -226,7 +226,7 @@ impl References for Driver {
                 Kind::Context => cuCtxDestroy_v2.map(|end| end(object.cast())),
                 Kind::Stream => cuStreamDestroy_v2.map(|end| end(object.cast())),
                 Kind::Module => cuModuleUnload.map(|end| end(object.cast())),
-                Kind::Function | Kind::Event => None,
+                Kind::Function | Kind::Event | Kind::Array => None,
             }
         };
     }

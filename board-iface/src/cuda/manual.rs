@@ -4,6 +4,7 @@ use super::generated::Functions;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::memory::Owner;
+use super::rectangles::{self, Ask, Filled};
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, References, Refusal};
@@ -104,8 +105,15 @@ impl Session {
         Ok(all)
     }
 
+    /// An operation that is not begun.
+    pub(super) fn refuse(&mut self, call: &mut Call, error: CUresult) -> CUresult {
+        call.set_enqueued();
+        call.reject(error);
+        error
+    }
+
     /// Puts a copy or another operation on memory on its stream, if that is the session's.
-    fn on_memory(
+    pub(super) fn on_memory(
         &mut self,
         call: &mut Call,
         at: At,
@@ -116,9 +124,7 @@ impl Session {
             .iter()
             .all(|(from, len)| self.ranges.has(*from, *len))
         {
-            call.set_enqueued();
-            call.reject(CUDA_ERROR_INVALID_VALUE);
-            return Ok(CUDA_ERROR_INVALID_VALUE);
+            return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
         self.put(call, at, Some(work))
     }
@@ -252,6 +258,32 @@ macro_rules! on_memory {
             let result = $body?;
             Ok(wire::$reply { result })
         })*
+    };
+}
+
+/// What the arguments of a rectangle's copy ask for: they have the same names in all.
+macro_rules! ask {
+    ($args:ident) => {
+        Ask {
+            to: &$args.to,
+            from: &$args.from,
+            size: &$args.size,
+            data: &$args.data,
+            room: $args.room,
+        }
+    };
+}
+
+/// Likewise of a rectangle that is set.
+macro_rules! filled {
+    ($args:ident) => {
+        Filled {
+            to: $args.to,
+            pitch: $args.pitch,
+            value: $args.value,
+            width: $args.width,
+            height: $args.height,
+        }
     };
 }
 
@@ -589,6 +621,28 @@ impl Manual for Board {
             session.set(call, at, (a.to, a.value, a.count), 2);
         cu_memset_d32async, wire::CuMemsetD32AsyncArgs, CuMemsetD32AsyncReply, |session, call, at, a|
             session.set(call, at, (a.to, a.value, a.count), 4);
+        cu_memcpy2d_v2, wire::CuMemcpy2DV2Args<'_>, CuMemcpy2DV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy2d_unaligned_v2, wire::CuMemcpy2DUnalignedV2Args<'_>, CuMemcpy2DUnalignedV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy2d_async_v2, wire::CuMemcpy2DAsyncV2Args<'_>, CuMemcpy2DAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy3d_v2, wire::CuMemcpy3DV2Args<'_>, CuMemcpy3DV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy3d_async_v2, wire::CuMemcpy3DAsyncV2Args<'_>, CuMemcpy3DAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memset_d2d8_v2, wire::CuMemsetD2D8V2Args, CuMemsetD2D8V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 1);
+        cu_memset_d2d8async, wire::CuMemsetD2D8AsyncArgs, CuMemsetD2D8AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 1);
+        cu_memset_d2d16_v2, wire::CuMemsetD2D16V2Args, CuMemsetD2D16V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 2);
+        cu_memset_d2d16async, wire::CuMemsetD2D16AsyncArgs, CuMemsetD2D16AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 2);
+        cu_memset_d2d32_v2, wire::CuMemsetD2D32V2Args, CuMemsetD2D32V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 4);
+        cu_memset_d2d32async, wire::CuMemsetD2D32AsyncArgs, CuMemsetD2D32AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 4);
         cu_event_record, wire::CuEventRecordArgs, CuEventRecordReply, |session, call, at, _a|
             session.put(call, at, None);
         gil_mark, wire::GilMarkArgs, GilMarkReply, |session, call, at, _a|

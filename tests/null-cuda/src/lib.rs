@@ -16,6 +16,7 @@
 )]
 
 mod device;
+mod rectangles;
 mod state;
 
 use device::{attribute, function_attribute};

@@ -17,6 +17,8 @@ pub const API: u16 = 4;
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// `CUarray`
+    Array,
     /// `CUcontext`
     Context,
     /// `CUevent`
@@ -33,6 +35,7 @@ impl Kind {
     /// Its name in C.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Array => "CUarray",
             Self::Context => "CUcontext",
             Self::Event => "CUevent",
             Self::Function => "CUfunction",
@@ -44,6 +47,7 @@ impl Kind {
     /// The error for a handle that is none.
     pub const fn invalid(self) -> i32 {
         match self {
+            Self::Array => 400,
             Self::Context => 201,
             Self::Event => 400,
             Self::Function => 400,
@@ -55,6 +59,7 @@ impl Kind {
     /// The call that ends the last reference.
     pub const fn release(self) -> Option<Op> {
         match self {
+            Self::Array => None,
             Self::Context => None,
             Self::Event => None,
             Self::Function => None,
@@ -264,6 +269,28 @@ pub const CU_GET_PROC_ADDRESS: Op = Op::new(API, 95);
 pub const CU_GET_PROC_ADDRESS_V2: Op = Op::new(API, 96);
 /// `cuGetExportTable`.
 pub const CU_GET_EXPORT_TABLE: Op = Op::new(API, 97);
+/// `cuMemcpy2D_v2`.
+pub const CU_MEMCPY2D_V2: Op = Op::new(API, 200);
+/// `cuMemcpy2DUnaligned_v2`.
+pub const CU_MEMCPY2D_UNALIGNED_V2: Op = Op::new(API, 201);
+/// `cuMemcpy2DAsync_v2`.
+pub const CU_MEMCPY2D_ASYNC_V2: Op = Op::new(API, 202);
+/// `cuMemcpy3D_v2`.
+pub const CU_MEMCPY3D_V2: Op = Op::new(API, 203);
+/// `cuMemcpy3DAsync_v2`.
+pub const CU_MEMCPY3D_ASYNC_V2: Op = Op::new(API, 204);
+/// `cuMemsetD2D8_v2`.
+pub const CU_MEMSET_D2D8_V2: Op = Op::new(API, 205);
+/// `cuMemsetD2D16_v2`.
+pub const CU_MEMSET_D2D16_V2: Op = Op::new(API, 206);
+/// `cuMemsetD2D32_v2`.
+pub const CU_MEMSET_D2D32_V2: Op = Op::new(API, 207);
+/// `cuMemsetD2D8Async`.
+pub const CU_MEMSET_D2D8ASYNC: Op = Op::new(API, 208);
+/// `cuMemsetD2D16Async`.
+pub const CU_MEMSET_D2D16ASYNC: Op = Op::new(API, 209);
+/// `cuMemsetD2D32Async`.
+pub const CU_MEMSET_D2D32ASYNC: Op = Op::new(API, 210);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -755,6 +782,61 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 97,
         name: "cuGetExportTable",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 200,
+        name: "cuMemcpy2D_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 201,
+        name: "cuMemcpy2DUnaligned_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 202,
+        name: "cuMemcpy2DAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 203,
+        name: "cuMemcpy3D_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 204,
+        name: "cuMemcpy3DAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 205,
+        name: "cuMemsetD2D8_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 206,
+        name: "cuMemsetD2D16_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 207,
+        name: "cuMemsetD2D32_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 208,
+        name: "cuMemsetD2D8Async",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 209,
+        name: "cuMemsetD2D16Async",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 210,
+        name: "cuMemsetD2D32Async",
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -1606,6 +1688,220 @@ pub struct CuEventRecordReply {
     pub result: i32,
 }
 
+/// Arguments of `cuMemcpy2D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy2DUnaligned_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DUnalignedV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2DUnaligned_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DUnalignedV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy2DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy3D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy3D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy3DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy3DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D8_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D8_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D16_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D16_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D32_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D32_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D8Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D8Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8AsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D16Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D16Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16AsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D32Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D32Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32AsyncReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -1801,6 +2097,17 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEMSET_D32ASYNC => decode::<CuMemsetD32AsyncArgs>(args)?.hStream.0,
         CU_STREAM_WAIT_EVENT => decode::<CuStreamWaitEventArgs>(args)?.hStream.0,
         CU_EVENT_RECORD => decode::<CuEventRecordArgs>(args)?.hStream.0,
+        CU_MEMCPY2D_V2 => decode::<CuMemcpy2DV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY2D_UNALIGNED_V2 => decode::<CuMemcpy2DUnalignedV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY2D_ASYNC_V2 => decode::<CuMemcpy2DAsyncV2Args<'_>>(args)?.hStream.0,
+        CU_MEMCPY3D_V2 => decode::<CuMemcpy3DV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY3D_ASYNC_V2 => decode::<CuMemcpy3DAsyncV2Args<'_>>(args)?.hStream.0,
+        CU_MEMSET_D2D8_V2 => decode::<CuMemsetD2D8V2Args>(args)?.current.0,
+        CU_MEMSET_D2D16_V2 => decode::<CuMemsetD2D16V2Args>(args)?.current.0,
+        CU_MEMSET_D2D32_V2 => decode::<CuMemsetD2D32V2Args>(args)?.current.0,
+        CU_MEMSET_D2D8ASYNC => decode::<CuMemsetD2D8AsyncArgs>(args)?.hStream.0,
+        CU_MEMSET_D2D16ASYNC => decode::<CuMemsetD2D16AsyncArgs>(args)?.hStream.0,
+        CU_MEMSET_D2D32ASYNC => decode::<CuMemsetD2D32AsyncArgs>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
         _ => return None,
     })

@@ -12,6 +12,8 @@ pub const API: u16 = 5;
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// `cudaArray_t`
+    Array,
     /// `cudaEvent_t`
     Event,
     /// `cudaKernel_t`
@@ -24,6 +26,7 @@ impl Kind {
     /// Its name in C.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Array => "cudaArray_t",
             Self::Event => "cudaEvent_t",
             Self::Kernel => "cudaKernel_t",
             Self::Stream => "cudaStream_t",
@@ -33,6 +36,7 @@ impl Kind {
     /// The error for a handle that is none.
     pub const fn invalid(self) -> i32 {
         match self {
+            Self::Array => 400,
             Self::Event => 400,
             Self::Kernel => 400,
             Self::Stream => 400,
@@ -42,6 +46,7 @@ impl Kind {
     /// The call that ends the last reference.
     pub const fn release(self) -> Option<Op> {
         match self {
+            Self::Array => None,
             Self::Event => None,
             Self::Kernel => None,
             Self::Stream => None,
@@ -189,6 +194,20 @@ pub const __CUDA_POP_CALL_CONFIGURATION: Op = Op::new(API, 65);
 pub const __CUDA_GET_KERNEL: Op = Op::new(API, 66);
 /// `__cudaLaunchKernel`.
 pub const __CUDA_LAUNCH_KERNEL: Op = Op::new(API, 67);
+/// `cudaMalloc3D`.
+pub const CUDA_MALLOC3D: Op = Op::new(API, 200);
+/// `cudaMemcpy3D`.
+pub const CUDA_MEMCPY3D: Op = Op::new(API, 201);
+/// `cudaMemcpy3DAsync`.
+pub const CUDA_MEMCPY3D_ASYNC: Op = Op::new(API, 202);
+/// `cudaMemset2D`.
+pub const CUDA_MEMSET2D: Op = Op::new(API, 203);
+/// `cudaMemset2DAsync`.
+pub const CUDA_MEMSET2D_ASYNC: Op = Op::new(API, 204);
+/// `cudaMemset3D`.
+pub const CUDA_MEMSET3D: Op = Op::new(API, 205);
+/// `cudaMemset3DAsync`.
+pub const CUDA_MEMSET3D_ASYNC: Op = Op::new(API, 206);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -525,6 +544,41 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 67,
         name: "__cudaLaunchKernel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 200,
+        name: "cudaMalloc3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 201,
+        name: "cudaMemcpy3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 202,
+        name: "cudaMemcpy3DAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 203,
+        name: "cudaMemset2D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 204,
+        name: "cudaMemset2DAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 205,
+        name: "cudaMemset3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 206,
+        name: "cudaMemset3DAsync",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 67] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -83,6 +83,17 @@ static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
     (79, cu_stream_destroy_v2),
     (82, cu_stream_wait_event),
     (88, cu_event_record),
+    (200, cu_memcpy2d_v2),
+    (201, cu_memcpy2d_unaligned_v2),
+    (202, cu_memcpy2d_async_v2),
+    (203, cu_memcpy3d_v2),
+    (204, cu_memcpy3d_async_v2),
+    (205, cu_memset_d2d8_v2),
+    (206, cu_memset_d2d16_v2),
+    (207, cu_memset_d2d32_v2),
+    (208, cu_memset_d2d8async),
+    (209, cu_memset_d2d16async),
+    (210, cu_memset_d2d32async),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -961,6 +972,97 @@ fn cu_event_record(
     back_end::encode(&Board::cu_event_record(session, call, args)?)
 }
 
+fn cu_memcpy2d_v2(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_v2(session, call, args)?)
+}
+
+fn cu_memcpy2d_unaligned_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DUnalignedV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_unaligned_v2(session, call, args)?)
+}
+
+fn cu_memcpy2d_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_async_v2(session, call, args)?)
+}
+
+fn cu_memcpy3d_v2(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy3DV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy3d_v2(session, call, args)?)
+}
+
+fn cu_memcpy3d_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy3DAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy3d_async_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d8_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D8V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d8_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d16_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D16V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d16_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d32_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D32V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d32_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d8async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D8AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d8async(session, call, args)?)
+}
+
+fn cu_memset_d2d16async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D16AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d16async(session, call, args)?)
+}
+
+fn cu_memset_d2d32async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D32AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d32async(session, call, args)?)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1107,6 +1209,17 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         79 => back_end::encode(&wire::CuStreamDestroyV2Reply { result }),
         82 => back_end::encode(&wire::CuStreamWaitEventReply { result }),
         88 => back_end::encode(&wire::CuEventRecordReply { result }),
+        200 => back_end::encode(&wire::CuMemcpy2DV2Reply { result }),
+        201 => back_end::encode(&wire::CuMemcpy2DUnalignedV2Reply { result }),
+        202 => back_end::encode(&wire::CuMemcpy2DAsyncV2Reply { result }),
+        203 => back_end::encode(&wire::CuMemcpy3DV2Reply { result }),
+        204 => back_end::encode(&wire::CuMemcpy3DAsyncV2Reply { result }),
+        205 => back_end::encode(&wire::CuMemsetD2D8V2Reply { result }),
+        206 => back_end::encode(&wire::CuMemsetD2D16V2Reply { result }),
+        207 => back_end::encode(&wire::CuMemsetD2D32V2Reply { result }),
+        208 => back_end::encode(&wire::CuMemsetD2D8AsyncReply { result }),
+        209 => back_end::encode(&wire::CuMemsetD2D16AsyncReply { result }),
+        210 => back_end::encode(&wire::CuMemsetD2D32AsyncReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

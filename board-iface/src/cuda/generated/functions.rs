@@ -121,6 +121,28 @@ pub struct Functions {
     pub cuStreamWaitEvent: Option<cuStreamWaitEvent_fn>,
     /// `cuEventRecord`.
     pub cuEventRecord: Option<cuEventRecord_fn>,
+    /// `cuMemcpy2D_v2`.
+    pub cuMemcpy2D_v2: Option<cuMemcpy2D_v2_fn>,
+    /// `cuMemcpy2DUnaligned_v2`.
+    pub cuMemcpy2DUnaligned_v2: Option<cuMemcpy2DUnaligned_v2_fn>,
+    /// `cuMemcpy2DAsync_v2`.
+    pub cuMemcpy2DAsync_v2: Option<cuMemcpy2DAsync_v2_fn>,
+    /// `cuMemcpy3D_v2`.
+    pub cuMemcpy3D_v2: Option<cuMemcpy3D_v2_fn>,
+    /// `cuMemcpy3DAsync_v2`.
+    pub cuMemcpy3DAsync_v2: Option<cuMemcpy3DAsync_v2_fn>,
+    /// `cuMemsetD2D8_v2`.
+    pub cuMemsetD2D8_v2: Option<cuMemsetD2D8_v2_fn>,
+    /// `cuMemsetD2D16_v2`.
+    pub cuMemsetD2D16_v2: Option<cuMemsetD2D16_v2_fn>,
+    /// `cuMemsetD2D32_v2`.
+    pub cuMemsetD2D32_v2: Option<cuMemsetD2D32_v2_fn>,
+    /// `cuMemsetD2D8Async`.
+    pub cuMemsetD2D8Async: Option<cuMemsetD2D8Async_fn>,
+    /// `cuMemsetD2D16Async`.
+    pub cuMemsetD2D16Async: Option<cuMemsetD2D16Async_fn>,
+    /// `cuMemsetD2D32Async`.
+    pub cuMemsetD2D32Async: Option<cuMemsetD2D32Async_fn>,
 }
 
 impl Functions {
@@ -192,6 +214,17 @@ impl Functions {
                 cuStreamDestroy_v2: function(find(c"cuStreamDestroy_v2")),
                 cuStreamWaitEvent: function(find(c"cuStreamWaitEvent")),
                 cuEventRecord: function(find(c"cuEventRecord")),
+                cuMemcpy2D_v2: function(find(c"cuMemcpy2D_v2")),
+                cuMemcpy2DUnaligned_v2: function(find(c"cuMemcpy2DUnaligned_v2")),
+                cuMemcpy2DAsync_v2: function(find(c"cuMemcpy2DAsync_v2")),
+                cuMemcpy3D_v2: function(find(c"cuMemcpy3D_v2")),
+                cuMemcpy3DAsync_v2: function(find(c"cuMemcpy3DAsync_v2")),
+                cuMemsetD2D8_v2: function(find(c"cuMemsetD2D8_v2")),
+                cuMemsetD2D16_v2: function(find(c"cuMemsetD2D16_v2")),
+                cuMemsetD2D32_v2: function(find(c"cuMemsetD2D32_v2")),
+                cuMemsetD2D8Async: function(find(c"cuMemsetD2D8Async")),
+                cuMemsetD2D16Async: function(find(c"cuMemsetD2D16Async")),
+                cuMemsetD2D32Async: function(find(c"cuMemsetD2D32Async")),
             }
         }
     }

@@ -340,6 +340,116 @@ pub trait Manual {
         args: wire::CuEventRecordArgs,
     ) -> Result<wire::CuEventRecordReply, Refusal>;
 
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DV2Reply, Refusal>;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_unaligned_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DUnalignedV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DUnalignedV2Reply, Refusal>;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DV2Reply, Refusal>;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DAsyncV2Reply, Refusal>;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8V2Args,
+    ) -> Result<wire::CuMemsetD2D8V2Reply, Refusal>;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16V2Args,
+    ) -> Result<wire::CuMemsetD2D16V2Reply, Refusal>;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32V2Args,
+    ) -> Result<wire::CuMemsetD2D32V2Reply, Refusal>;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D8AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D16AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D32AsyncReply, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 97] = [
+static EXPORTS: [Export; 108] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -275,6 +275,26 @@ static EXPORTS: [Export; 97] = [
         address: cuMemcpy as *const c_void,
     },
     Export {
+        name: c"cuMemcpy2DAsync_v2",
+        address: cuMemcpy2DAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy2DUnaligned_v2",
+        address: cuMemcpy2DUnaligned_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy2D_v2",
+        address: cuMemcpy2D_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3DAsync_v2",
+        address: cuMemcpy3DAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3D_v2",
+        address: cuMemcpy3D_v2 as *const c_void,
+    },
+    Export {
         name: c"cuMemcpyAsync",
         address: cuMemcpyAsync as *const c_void,
     },
@@ -309,6 +329,30 @@ static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuMemsetD16_v2",
         address: cuMemsetD16_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D16Async",
+        address: cuMemsetD2D16Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D16_v2",
+        address: cuMemsetD2D16_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D32Async",
+        address: cuMemsetD2D32Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D32_v2",
+        address: cuMemsetD2D32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D8Async",
+        address: cuMemsetD2D8Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D8_v2",
+        address: cuMemsetD2D8_v2 as *const c_void,
     },
     Export {
         name: c"cuMemsetD32Async",

@@ -678,6 +678,125 @@ pub trait Manual {
         ppExportTable: *mut *const c_void,
         pExportTableId: *const CUuuid,
     ) -> CUresult;
+
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY2D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -1735,3 +1735,180 @@ pub unsafe extern "C" fn cuGetExportTable(
     // SAFETY: the caller's.
     unsafe { Guest::cuGetExportTable(entry, ppExportTable, pExportTableId) }
 }
+
+/// `cuMemcpy2D_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2D_v2")]
+pub unsafe extern "C" fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 200));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2D_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy2DUnaligned_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2DUnaligned_v2")]
+pub unsafe extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 201));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2DUnaligned_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy2DAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2DAsync_v2")]
+pub unsafe extern "C" fn cuMemcpy2DAsync_v2(
+    pCopy: *const CUDA_MEMCPY2D,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 202));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2DAsync_v2(entry, pCopy, hStream) }
+}
+
+/// `cuMemcpy3D_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3D_v2")]
+pub unsafe extern "C" fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 203));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3D_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy3DAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3DAsync_v2")]
+pub unsafe extern "C" fn cuMemcpy3DAsync_v2(
+    pCopy: *const CUDA_MEMCPY3D,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 204));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3DAsync_v2(entry, pCopy, hStream) }
+}
+
+/// `cuMemsetD2D8_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D8_v2")]
+pub unsafe extern "C" fn cuMemsetD2D8_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 205));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D8_v2(entry, dstDevice, dstPitch, uc, Width, Height) }
+}
+
+/// `cuMemsetD2D16_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D16_v2")]
+pub unsafe extern "C" fn cuMemsetD2D16_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 206));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D16_v2(entry, dstDevice, dstPitch, us, Width, Height) }
+}
+
+/// `cuMemsetD2D32_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D32_v2")]
+pub unsafe extern "C" fn cuMemsetD2D32_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    ui: c_uint,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 207));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D32_v2(entry, dstDevice, dstPitch, ui, Width, Height) }
+}
+
+/// `cuMemsetD2D8Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D8Async")]
+pub unsafe extern "C" fn cuMemsetD2D8Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 208));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D8Async(entry, dstDevice, dstPitch, uc, Width, Height, hStream) }
+}
+
+/// `cuMemsetD2D16Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D16Async")]
+pub unsafe extern "C" fn cuMemsetD2D16Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 209));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D16Async(entry, dstDevice, dstPitch, us, Width, Height, hStream) }
+}
+
+/// `cuMemsetD2D32Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D32Async")]
+pub unsafe extern "C" fn cuMemsetD2D32Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    ui: c_uint,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 210));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D32Async(entry, dstDevice, dstPitch, ui, Width, Height, hStream) }
+}

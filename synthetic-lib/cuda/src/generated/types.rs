@@ -20,10 +20,19 @@ pub type CUfunc_cache = i32;
 pub type CUfunction_attribute = i32;
 pub type CUjit_option = i32;
 pub type CUlimit = i32;
+pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
 pub type CUresult = i32;
 pub type cuuint64_t = u64;
+
+/// What a `CUarray` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUarray_st {
+    _private: [u8; 0],
+}
+pub type CUarray = *mut CUarray_st;
 
 /// What a `CUcontext` points to.
 #[repr(C)]
@@ -64,6 +73,59 @@ pub struct CUstream_st {
     _private: [u8; 0],
 }
 pub type CUstream = *mut CUstream_st;
+
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY2D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub srcPitch: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub dstPitch: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY3D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub reserved0: *mut c_void,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub reserved1: *mut c_void,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
 
 /// `CUctxCreateParams`.
 #[repr(C)]
@@ -156,6 +218,10 @@ pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attr
 pub const CU_GET_PROC_ADDRESS_SUCCESS: CUdriverProcAddressQueryResult = 0;
 pub const CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND: CUdriverProcAddressQueryResult = 1;
 pub const CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT: CUdriverProcAddressQueryResult = 2;
+pub const CU_MEMORYTYPE_ARRAY: CUmemorytype = 3;
+pub const CU_MEMORYTYPE_DEVICE: CUmemorytype = 2;
+pub const CU_MEMORYTYPE_HOST: CUmemorytype = 1;
+pub const CU_MEMORYTYPE_UNIFIED: CUmemorytype = 4;
 pub const CU_MODULE_EAGER_LOADING: CUmoduleLoadingMode = 1;
 
 /// `cuInit`.
@@ -396,3 +462,31 @@ pub type cuGetProcAddress_v2_fn = unsafe extern "C" fn(
 ) -> CUresult;
 /// `cuGetExportTable`.
 pub type cuGetExportTable_fn = unsafe extern "C" fn(*mut *const c_void, *const CUuuid) -> CUresult;
+/// `cuMemcpy2D_v2`.
+pub type cuMemcpy2D_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D) -> CUresult;
+/// `cuMemcpy2DUnaligned_v2`.
+pub type cuMemcpy2DUnaligned_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D) -> CUresult;
+/// `cuMemcpy2DAsync_v2`.
+pub type cuMemcpy2DAsync_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D, CUstream) -> CUresult;
+/// `cuMemcpy3D_v2`.
+pub type cuMemcpy3D_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY3D) -> CUresult;
+/// `cuMemcpy3DAsync_v2`.
+pub type cuMemcpy3DAsync_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY3D, CUstream) -> CUresult;
+/// `cuMemsetD2D8_v2`.
+pub type cuMemsetD2D8_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u8, usize, usize) -> CUresult;
+/// `cuMemsetD2D16_v2`.
+pub type cuMemsetD2D16_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u16, usize, usize) -> CUresult;
+/// `cuMemsetD2D32_v2`.
+pub type cuMemsetD2D32_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, c_uint, usize, usize) -> CUresult;
+/// `cuMemsetD2D8Async`.
+pub type cuMemsetD2D8Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u8, usize, usize, CUstream) -> CUresult;
+/// `cuMemsetD2D16Async`.
+pub type cuMemsetD2D16Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u16, usize, usize, CUstream) -> CUresult;
+/// `cuMemsetD2D32Async`.
+pub type cuMemsetD2D32Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, c_uint, usize, usize, CUstream) -> CUresult;

@@ -26,7 +26,10 @@ pub struct Of {
 
 impl Of {
     /// Does something on the call's queue.
-    fn on(
+    ///
+    /// # Errors
+    /// The API's code.
+    pub fn on(
         self,
         engine: Engine,
         work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
@@ -55,7 +58,10 @@ impl Of {
 }
 
 /// Every copy's reply is its result.
-fn ended(reply: Reply<'_, Guest>) -> CallResult<()> {
+///
+/// # Errors
+/// The board's code.
+pub fn ended(reply: Reply<'_, Guest>) -> CallResult<()> {
     let reply: wire::CuMemcpyHtoDV2Reply = reply.decode()?;
     Guest::check(reply.result)
 }
@@ -65,7 +71,10 @@ fn forward(request: Request, args: &impl Serialize) -> CallResult<()> {
 }
 
 /// Memory of the program's that a copy names.
-fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for null.
+pub fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
     match ptr.is_null() && bytes > 0 {
         true => Err(CUDA_ERROR_INVALID_VALUE),
         false => Ok(()),
@@ -166,7 +175,11 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     })
 }
 
-fn on_device(
+/// Does something that no call waits for.
+///
+/// # Errors
+/// The API's code.
+pub fn on_device(
     of: Of,
     work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
 ) -> CallResult<()> {
@@ -178,7 +191,10 @@ fn on_device(
 }
 
 /// A copy of nothing: all is as it should be.
-fn nothing() -> CallResult<()> {
+///
+/// # Errors
+/// That which ended the context.
+pub fn nothing() -> CallResult<()> {
     context::with(|context| context.healthy())
 }
 

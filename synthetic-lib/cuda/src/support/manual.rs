@@ -4,7 +4,7 @@
 
 use super::copy::{self, Of};
 use super::launch::Geometry;
-use super::{context, error, event, launch, memory, module, place, procedure, streams};
+use super::{context, error, event, launch, memory, module, place, procedure, rectangles, streams};
 use crate::generated::manual::{Guest, Manual, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -612,6 +612,161 @@ impl Manual for Guest {
     ) -> CUresult {
         let of = on(entry, wire::CU_MEMSET_D32ASYNC, hStream);
         Self::returned(|| copy::set(of, dstDevice, ui, N))
+    }
+
+    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY2D_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY2D_UNALIGNED_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy2DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY2D,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMCPY2D_ASYNC_V2, hStream);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY3D_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_box(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy3DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMCPY3D_ASYNC_V2, hStream);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_box(of, pCopy) })
+    }
+
+    unsafe fn cuMemsetD2D8_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D8_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: uc.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D8ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: uc.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D16_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D16_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: us.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D16ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: us.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D32_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D32_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: ui,
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D32ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: ui,
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
     }
 
     unsafe fn cuStreamCreate(entry: u64, phStream: *mut CUstream, Flags: c_uint) -> CUresult {

@@ -8,6 +8,7 @@
 //! | `event` | events: records on the timeline |
 //! | `launch` | kernels |
 //! | `copy` | copies, and memory that is set |
+//! | `rectangles` | copies of rectangles and boxes, and rectangles that are set |
 //! | `memory` | the device's memory, and the program's that is pinned |
 //! | `module` | modules, functions, variables |
 //! | `image` | how long a module's image is |
@@ -25,6 +26,7 @@ mod manual;
 mod memory;
 mod module;
 mod procedure;
+mod rectangles;
 mod streams;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};

@@ -69,7 +69,7 @@ fn has_default_stream(symbol: &CStr) -> bool {
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
-const SYMBOLS: [(&CStr, c_int, &CStr); 97] = [
+const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
     (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
@@ -163,6 +163,11 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 97] = [
     (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
     (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
     (c"cuMemcpy", 4000, c"cuMemcpy"),
+    (c"cuMemcpy2D", 3020, c"cuMemcpy2D_v2"),
+    (c"cuMemcpy2DAsync", 3020, c"cuMemcpy2DAsync_v2"),
+    (c"cuMemcpy2DUnaligned", 3020, c"cuMemcpy2DUnaligned_v2"),
+    (c"cuMemcpy3D", 3020, c"cuMemcpy3D_v2"),
+    (c"cuMemcpy3DAsync", 3020, c"cuMemcpy3DAsync_v2"),
     (c"cuMemcpyAsync", 4000, c"cuMemcpyAsync"),
     (c"cuMemcpyDtoD", 3020, c"cuMemcpyDtoD_v2"),
     (c"cuMemcpyDtoDAsync", 3020, c"cuMemcpyDtoDAsync_v2"),
@@ -172,6 +177,12 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 97] = [
     (c"cuMemcpyHtoDAsync", 3020, c"cuMemcpyHtoDAsync_v2"),
     (c"cuMemsetD16", 3020, c"cuMemsetD16_v2"),
     (c"cuMemsetD16Async", 3020, c"cuMemsetD16Async"),
+    (c"cuMemsetD2D16", 3020, c"cuMemsetD2D16_v2"),
+    (c"cuMemsetD2D16Async", 3020, c"cuMemsetD2D16Async"),
+    (c"cuMemsetD2D32", 3020, c"cuMemsetD2D32_v2"),
+    (c"cuMemsetD2D32Async", 3020, c"cuMemsetD2D32Async"),
+    (c"cuMemsetD2D8", 3020, c"cuMemsetD2D8_v2"),
+    (c"cuMemsetD2D8Async", 3020, c"cuMemsetD2D8Async"),
     (c"cuMemsetD32", 3020, c"cuMemsetD32_v2"),
     (c"cuMemsetD32Async", 3020, c"cuMemsetD32Async"),
     (c"cuMemsetD8", 3020, c"cuMemsetD8_v2"),

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 67] = [
+static EXPORTS: [Export; 74] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -175,6 +175,10 @@ static EXPORTS: [Export; 67] = [
         address: cudaMalloc as *const c_void,
     },
     Export {
+        name: c"cudaMalloc3D",
+        address: cudaMalloc3D as *const c_void,
+    },
+    Export {
         name: c"cudaMallocHost",
         address: cudaMallocHost as *const c_void,
     },
@@ -199,6 +203,14 @@ static EXPORTS: [Export; 67] = [
         address: cudaMemcpy2DAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpy3D",
+        address: cudaMemcpy3D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy3DAsync",
+        address: cudaMemcpy3DAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyAsync",
         address: cudaMemcpyAsync as *const c_void,
     },
@@ -221,6 +233,22 @@ static EXPORTS: [Export; 67] = [
     Export {
         name: c"cudaMemset",
         address: cudaMemset as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset2D",
+        address: cudaMemset2D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset2DAsync",
+        address: cudaMemset2DAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset3D",
+        address: cudaMemset3D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset3DAsync",
+        address: cudaMemset3DAsync as *const c_void,
     },
     Export {
         name: c"cudaMemsetAsync",

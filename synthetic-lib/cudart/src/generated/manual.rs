@@ -673,6 +673,82 @@ pub trait Manual {
         sharedMem: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
+
+    /// `cudaMalloc3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMalloc3D(
+        entry: u64,
+        pitchedDevPtr: *mut cudaPitchedPtr,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3D(entry: u64, p: *const cudaMemcpy3DParms) -> cudaError_t;
+
+    /// `cudaMemcpy3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3DAsync(
+        entry: u64,
+        p: *const cudaMemcpy3DParms,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2D(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2DAsync(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3D(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3DAsync(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

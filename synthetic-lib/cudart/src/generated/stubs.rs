@@ -1053,3 +1053,115 @@ pub unsafe extern "C" fn __cudaLaunchKernel(
     // SAFETY: the caller's.
     unsafe { Guest::__cudaLaunchKernel(entry, kernel, gridDim, blockDim, args, sharedMem, stream) }
 }
+
+/// `cudaMalloc3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMalloc3D")]
+pub unsafe extern "C" fn cudaMalloc3D(
+    pitchedDevPtr: *mut cudaPitchedPtr,
+    extent: cudaExtent,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 200));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMalloc3D(entry, pitchedDevPtr, extent) }
+}
+
+/// `cudaMemcpy3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy3D")]
+pub unsafe extern "C" fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 201));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy3D(entry, p) }
+}
+
+/// `cudaMemcpy3DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy3DAsync")]
+pub unsafe extern "C" fn cudaMemcpy3DAsync(
+    p: *const cudaMemcpy3DParms,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 202));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy3DAsync(entry, p, stream) }
+}
+
+/// `cudaMemset2D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset2D")]
+pub unsafe extern "C" fn cudaMemset2D(
+    devPtr: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 203));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset2D(entry, devPtr, pitch, value, width, height) }
+}
+
+/// `cudaMemset2DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset2DAsync")]
+pub unsafe extern "C" fn cudaMemset2DAsync(
+    devPtr: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 204));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset2DAsync(entry, devPtr, pitch, value, width, height, stream) }
+}
+
+/// `cudaMemset3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset3D")]
+pub unsafe extern "C" fn cudaMemset3D(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: c_int,
+    extent: cudaExtent,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 205));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset3D(entry, pitchedDevPtr, value, extent) }
+}
+
+/// `cudaMemset3DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset3DAsync")]
+pub unsafe extern "C" fn cudaMemset3DAsync(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: c_int,
+    extent: cudaExtent,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 206));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset3DAsync(entry, pitchedDevPtr, value, extent, stream) }
+}

@@ -18,6 +18,14 @@ pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
 pub type cudaMemcpyKind = i32;
 
+/// What a `cudaArray_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaArray {
+    _private: [u8; 0],
+}
+pub type cudaArray_t = *mut cudaArray;
+
 /// What a `cudaEvent_t` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -141,6 +149,15 @@ pub struct cudaDeviceProp {
     pub reserved: [c_int; 56],
 }
 
+/// `cudaExtent`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaExtent {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
 /// `cudaFuncAttributes`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +179,39 @@ pub struct cudaFuncAttributes {
     pub clusterSchedulingPolicyPreference: c_int,
     pub nonPortableClusterSizeAllowed: c_int,
     pub reserved: [c_int; 16],
+}
+
+/// `cudaMemcpy3DParms`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemcpy3DParms {
+    pub srcArray: cudaArray_t,
+    pub srcPos: cudaPos,
+    pub srcPtr: cudaPitchedPtr,
+    pub dstArray: cudaArray_t,
+    pub dstPos: cudaPos,
+    pub dstPtr: cudaPitchedPtr,
+    pub extent: cudaExtent,
+    pub kind: cudaMemcpyKind,
+}
+
+/// `cudaPitchedPtr`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPitchedPtr {
+    pub ptr: *mut c_void,
+    pub pitch: usize,
+    pub xsize: usize,
+    pub ysize: usize,
+}
+
+/// `cudaPos`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPos {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
 }
 
 /// `cudaUUID_t`.
@@ -492,3 +542,21 @@ pub type __cudaLaunchKernel_fn = unsafe extern "C" fn(
     usize,
     cudaStream_t,
 ) -> cudaError_t;
+/// `cudaMalloc3D`.
+pub type cudaMalloc3D_fn = unsafe extern "C" fn(*mut cudaPitchedPtr, cudaExtent) -> cudaError_t;
+/// `cudaMemcpy3D`.
+pub type cudaMemcpy3D_fn = unsafe extern "C" fn(*const cudaMemcpy3DParms) -> cudaError_t;
+/// `cudaMemcpy3DAsync`.
+pub type cudaMemcpy3DAsync_fn =
+    unsafe extern "C" fn(*const cudaMemcpy3DParms, cudaStream_t) -> cudaError_t;
+/// `cudaMemset2D`.
+pub type cudaMemset2D_fn =
+    unsafe extern "C" fn(*mut c_void, usize, c_int, usize, usize) -> cudaError_t;
+/// `cudaMemset2DAsync`.
+pub type cudaMemset2DAsync_fn =
+    unsafe extern "C" fn(*mut c_void, usize, c_int, usize, usize, cudaStream_t) -> cudaError_t;
+/// `cudaMemset3D`.
+pub type cudaMemset3D_fn = unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExtent) -> cudaError_t;
+/// `cudaMemset3DAsync`.
+pub type cudaMemset3DAsync_fn =
+    unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExtent, cudaStream_t) -> cudaError_t;

@@ -2,9 +2,10 @@
 
 #![allow(non_snake_case)]
 
-use super::copy::{self, Part, Rows, Way};
+use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};
 use super::launch::{self, Configuration};
+use super::rectangles::{self, Filled, Rows};
 use super::{binary, device, properties};
 use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
@@ -49,7 +50,7 @@ fn outside(call: impl FnOnce() -> cu::CUresult) -> cudaError_t {
 }
 
 /// The device's address as the program has it.
-fn pointer(address: cu::CUdeviceptr) -> *mut c_void {
+pub(super) fn pointer(address: cu::CUdeviceptr) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
@@ -58,7 +59,7 @@ fn address(pointer: *const c_void) -> cu::CUdeviceptr {
 }
 
 /// A byte, of which memory is set.
-fn byte(value: c_int) -> u8 {
+pub(super) fn byte(value: c_int) -> u8 {
     value.to_le_bytes()[0]
 }
 
@@ -288,7 +289,7 @@ impl Manual for Guest {
     ) -> cudaError_t {
         let (way, rows) = rows((dst, dpitch), (src, spitch), (width, height), kind);
         // SAFETY: the caller's.
-        returned(|| unsafe { copy::rows(way, rows, None) })
+        returned(|| unsafe { rectangles::copy(way, rows, None) })
     }
 
     unsafe fn cudaMemcpy2DAsync(
@@ -304,7 +305,7 @@ impl Manual for Guest {
     ) -> cudaError_t {
         let (way, rows) = rows((dst, dpitch), (src, spitch), (width, height), kind);
         // SAFETY: the caller's.
-        returned(|| unsafe { copy::rows(way, rows, Some(stream)) })
+        returned(|| unsafe { rectangles::copy(way, rows, Some(stream)) })
     }
 
     unsafe fn cudaMemcpyToSymbol(
@@ -407,6 +408,73 @@ impl Manual for Guest {
     ) -> cudaError_t {
         // SAFETY: it takes numbers and a handle.
         within(|| unsafe { cuMemsetD8Async(address(devPtr), byte(value), count, stream.cast()) })
+    }
+
+    unsafe fn cudaMalloc3D(
+        _: u64,
+        pitchedDevPtr: *mut cudaPitchedPtr,
+        extent: cudaExtent,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { put(pitchedDevPtr, || rectangles::allocate(extent, ELEMENT)) }
+    }
+
+    unsafe fn cudaMemcpy3D(_: u64, p: *const cudaMemcpy3DParms) -> cudaError_t {
+        // SAFETY: the caller's.
+        returned(|| unsafe { rectangles::copy_box(p, None) })
+    }
+
+    unsafe fn cudaMemcpy3DAsync(
+        _: u64,
+        p: *const cudaMemcpy3DParms,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        returned(|| unsafe { rectangles::copy_box(p, Some(stream)) })
+    }
+
+    unsafe fn cudaMemset2D(
+        _: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t {
+        let filled = Filled::rows((devPtr, pitch), value, (width, height));
+        returned(|| filled.set(None))
+    }
+
+    unsafe fn cudaMemset2DAsync(
+        _: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        let filled = Filled::rows((devPtr, pitch), value, (width, height));
+        returned(|| filled.set(Some(stream)))
+    }
+
+    unsafe fn cudaMemset3D(
+        _: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) -> cudaError_t {
+        returned(|| Filled::slices(&pitchedDevPtr, value, extent).set(None))
+    }
+
+    unsafe fn cudaMemset3DAsync(
+        _: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        returned(|| Filled::slices(&pitchedDevPtr, value, extent).set(Some(stream)))
     }
 
     unsafe fn cudaStreamCreate(_: u64, pStream: *mut cudaStream_t) -> cudaError_t {

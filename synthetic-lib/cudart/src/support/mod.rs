@@ -8,6 +8,7 @@
 //! | [`binary`] | what the compiler registers: fat binaries, kernels, variables |
 //! | [`launch`] | kernels, and the configurations of launches |
 //! | [`copy`] | copies between memory, and of variables |
+//! | [`rectangles`] | copies of rectangles and boxes, and boxes that are set |
 //! | `manual` | the entry points |
 
 #![allow(non_upper_case_globals, reason = "the API's constants, in patterns")]
@@ -19,3 +20,4 @@ pub mod error;
 pub mod launch;
 mod manual;
 pub mod properties;
+pub mod rectangles;
