@@ -50,4 +50,42 @@ CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, 
 CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
 			    CUstream stream);
 
+
+typedef struct CUmemPoolHandle_st *CUmemoryPool;
+
+typedef struct {
+	int kind, number;
+} location;
+
+typedef struct {
+	int allocations, handles;
+	location location;
+	void *security;
+	size_t max;
+	unsigned short usage;
+	unsigned char reserved[54];
+} pool_props;
+
+typedef struct {
+	location location;
+	int flags;
+} pool_access;
+
+CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream);
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream);
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const pool_props *props);
+CUresult cuMemPoolDestroy(CUmemoryPool pool);
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int name, void *value);
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int name, void *value);
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes);
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const pool_access *map, size_t count);
+CUresult cuMemPoolGetAccess(int *flags, CUmemoryPool pool, location *location);
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool);
+CUresult cuPointerGetAttribute(void *data, int name, CUdeviceptr address);
+CUresult cuPointerGetAttributes(unsigned int count, int *names, void **data, CUdeviceptr address);
+CUresult cuPointerSetAttribute(const void *value, int name, CUdeviceptr address);
+
 #endif

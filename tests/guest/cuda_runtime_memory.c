@@ -31,6 +31,44 @@ cudaError_t cudaMemset2DAsync(void *place, size_t pitch, int value, size_t width
 cudaError_t cudaMemset3D(pitched place, int value, extent extent);
 cudaError_t cudaMemset3DAsync(pitched place, int value, extent extent, cudaStream_t stream);
 
+typedef struct CUmemPoolHandle_st *cudaMemPool_t;
+typedef struct {
+	int kind, number;
+} location;
+typedef struct {
+	int allocations, handles;
+	location location;
+	void *security;
+	size_t max;
+	unsigned short usage;
+	unsigned char reserved[54];
+} pool_props;
+typedef struct {
+	location location;
+	int flags;
+} pool_access;
+typedef struct {
+	int kind, device;
+	void *on_device, *on_host;
+	long reserved[8];
+} pointer_attributes;
+
+cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *place, cudaStream_t stream);
+cudaError_t cudaMallocFromPoolAsync(void **place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const pool_props *props);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int name, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int name, void *value);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const pool_access *map, size_t count);
+cudaError_t cudaMemPoolGetAccess(int *flags, cudaMemPool_t pool, location *location);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaPointerGetAttributes(pointer_attributes *attributes, const void *place);
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *place);
+
 #define WIDTH 300
 #define ROWS 5
 #define DEEP 3
@@ -145,10 +183,94 @@ static void boxes(void)
 	free(got);
 }
 
+static void pools(void)
+{
+	cudaMemPool_t own, pool, current;
+	pool_props props = { .allocations = 1, .location = { 1, 0 } };
+	pool_access access = { { 1, 0 }, 3 };
+	location of = { 1, 0 };
+	void *one, *two;
+	unsigned char got[64];
+	uint64_t used, threshold = 1 << 20;
+	int flags;
+	cudaStream_t stream;
+
+	OK(cudaDeviceGetDefaultMemPool(&own, 0));
+	OK(cudaMemPoolCreate(&pool, &props));
+	GIVES(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, NULL));
+	props.handles = 1;
+	GIVES(cudaErrorNotSupported, cudaMemPoolCreate(&current, &props));
+	OK(cudaStreamCreate(&stream));
+	OK(cudaMallocAsync(&one, 64, stream));
+	OK(cudaMemsetAsync(one, 9, 64, stream));
+	OK(cudaMemcpyAsync(got, one, 64, BY_ADDRESS, stream));
+	OK(cudaFreeAsync(one, stream));
+	OK(cudaStreamSynchronize(stream));
+	IS(got[63] == 9);
+	GIVES(cudaErrorInvalidValue, cudaFreeAsync(one, stream));
+	OK(cudaMallocAsync(&one, 0, stream));
+	IS(one == NULL);
+	OK(cudaMallocFromPoolAsync(&one, 500, pool, stream));
+	OK(cudaDeviceSetMemPool(0, pool));
+	OK(cudaDeviceGetMemPool(&current, 0));
+	IS(current == pool);
+	OK(cudaMallocAsync(&two, 100, NULL));
+	OK(cudaMemPoolGetAttribute(pool, 7, &used));
+	IS(used == 600);
+	OK(cudaMemPoolSetAttribute(pool, 4, &threshold));
+	threshold = 0;
+	OK(cudaMemPoolGetAttribute(pool, 4, &threshold));
+	IS(threshold == 1 << 20);
+	OK(cudaMemPoolTrimTo(pool, 0));
+	OK(cudaMemPoolSetAccess(pool, &access, 1));
+	OK(cudaMemPoolGetAccess(&flags, pool, &of));
+	IS(flags == 3);
+	OK(cudaFree(two));
+	OK(cudaFreeAsync(one, stream));
+	OK(cudaMemPoolDestroy(pool));
+	GIVES(cudaErrorInvalidValue, cudaMemPoolDestroy(own));
+	OK(cudaDeviceGetMemPool(&current, 0));
+	IS(current == own);
+	OK(cudaStreamDestroy(stream));
+}
+
+static void pointers(void)
+{
+	pointer_attributes known;
+	unsigned char plain[16];
+	void *place;
+	unsigned int flags;
+
+	OK(cudaMalloc(&place, 100));
+	OK(cudaPointerGetAttributes(&known, (char *)place + 50));
+	IS(known.kind == 2 && known.device == 0 && known.on_device == (char *)place + 50 && known.on_host == NULL);
+	OK(cudaFree(place));
+	OK(cudaPointerGetAttributes(&known, place));
+	IS(known.kind == 0);
+	OK(cudaPointerGetAttributes(&known, plain));
+	IS(known.kind == 0 && known.device == -2 && known.on_device == NULL && known.on_host == plain);
+	OK(cudaHostAlloc(&place, 100, 1));
+	OK(cudaPointerGetAttributes(&known, place));
+	IS(known.kind == 1 && known.device == 0 && known.on_device == NULL && known.on_host == place);
+	OK(cudaHostGetFlags(&flags, place));
+	IS(flags == 1);
+	OK(cudaFreeHost(place));
+	GIVES(cudaErrorInvalidValue, cudaHostGetFlags(&flags, place));
+	GIVES(cudaErrorInvalidValue, cudaPointerGetAttributes(NULL, plain));
+	OK(cudaHostRegister(plain, sizeof(plain), 0));
+	OK(cudaPointerGetAttributes(&known, plain + 3));
+	IS(known.kind == 1 && known.on_host == plain + 3);
+	OK(cudaHostUnregister(plain));
+	OK(cudaPointerGetAttributes(&known, plain));
+	IS(known.kind == 0);
+}
+
 int main(void)
 {
 	rectangles();
 	boxes();
+	pools();
+	pointers();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

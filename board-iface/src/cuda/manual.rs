@@ -643,6 +643,8 @@ impl Manual for Board {
             rectangles::set(session, call, at, filled!(a), 4);
         cu_memset_d2d32async, wire::CuMemsetD2D32AsyncArgs, CuMemsetD2D32AsyncReply, |session, call, at, a|
             rectangles::set(session, call, at, filled!(a), 4);
+        cu_mem_free_async, wire::CuMemFreeAsyncArgs, CuMemFreeAsyncReply, |session, call, at, a|
+            session.free_on(call, at, a.address);
         cu_event_record, wire::CuEventRecordArgs, CuEventRecordReply, |session, call, at, _a|
             session.put(call, at, None);
         gil_mark, wire::GilMarkArgs, GilMarkReply, |session, call, at, _a|
@@ -685,6 +687,107 @@ impl Manual for Board {
         Ok(wire::CuStreamDestroyV2Reply {
             result: CUDA_SUCCESS,
         })
+    }
+
+    fn cu_mem_alloc_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocAsyncArgs,
+    ) -> Result<wire::CuMemAllocAsyncReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let (result, address) = session.allocate_on(call, at, args.pool, args.bytes)?;
+        Ok(wire::CuMemAllocAsyncReply { result, address })
+    }
+
+    fn cu_mem_alloc_from_pool_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocFromPoolAsyncArgs,
+    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let (result, address) = session.allocate_on(call, at, args.pool, args.bytes)?;
+        Ok(wire::CuMemAllocFromPoolAsyncReply { result, address })
+    }
+
+    fn cu_mem_pool_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolCreateArgs,
+    ) -> Result<wire::CuMemPoolCreateReply, Refusal> {
+        let result = session.make_pool(call, args.new, args.device, args.bytes)?;
+        Ok(wire::CuMemPoolCreateReply { result })
+    }
+
+    fn cu_mem_pool_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolDestroyArgs,
+    ) -> Result<wire::CuMemPoolDestroyReply, Refusal> {
+        let result = session.destroy_pool(call, args.pool)?;
+        Ok(wire::CuMemPoolDestroyReply { result })
+    }
+
+    fn cu_mem_pool_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAttributeArgs,
+    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal> {
+        let result = session.set_pool_attribute(call, args.pool, args.attr, args.value)?;
+        Ok(wire::CuMemPoolSetAttributeReply { result })
+    }
+
+    fn cu_mem_pool_trim_to(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolTrimToArgs,
+    ) -> Result<wire::CuMemPoolTrimToReply, Refusal> {
+        let result = session.trim_pool(call, args.pool, args.bytes)?;
+        Ok(wire::CuMemPoolTrimToReply { result })
+    }
+
+    fn cu_mem_pool_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAccessArgs,
+    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal> {
+        let result = session.share_pool(call, args.pool, &args.map)?;
+        Ok(wire::CuMemPoolSetAccessReply { result })
+    }
+
+    fn cu_device_get_default_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDefaultMemPoolArgs,
+    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal> {
+        let result = session.default_pool(call, args.new, args.dev)?;
+        Ok(wire::CuDeviceGetDefaultMemPoolReply { result })
+    }
+
+    fn cu_device_set_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceSetMemPoolArgs,
+    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal> {
+        let result = session.use_pool(call, args.dev, args.pool)?;
+        Ok(wire::CuDeviceSetMemPoolReply { result })
+    }
+
+    fn cu_mem_pool_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAttributeArgs,
+    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal> {
+        let (result, value) = session.pool_attribute(call, args.pool, args.attr)?;
+        Ok(wire::CuMemPoolGetAttributeReply { result, value })
+    }
+
+    fn cu_mem_pool_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAccessArgs,
+    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal> {
+        let (result, flags) = session.pool_access(call, args.pool, args.device)?;
+        Ok(wire::CuMemPoolGetAccessReply { result, flags })
     }
 
     /// The host has heard of it.

@@ -9,6 +9,7 @@
 //! | `operations` | operations under way: what they use, and how long they take |
 //! | [`memory`] | the device's memory that a session has |
 //! | `rectangles` | rectangles of the device's memory: copied, and set |
+//! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `manual` | the calls that are written by hand |
 //!
 //! Contexts of the guest are contexts of the driver, and its streams the driver's. Its events
@@ -21,6 +22,7 @@ pub mod generated;
 mod manual;
 pub mod memory;
 mod operations;
+mod pools;
 mod rectangles;
 pub mod session;
 pub mod support;

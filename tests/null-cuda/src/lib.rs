@@ -16,6 +16,7 @@
 )]
 
 mod device;
+mod pools;
 mod rectangles;
 mod state;
 
@@ -641,8 +642,7 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
 pub unsafe extern "C" fn cuMemFree_v2(address: u64) -> Code {
     run(|state| {
         state.current()?;
-        let freed = state.memory.remove(&address);
-        freed.map(drop).ok_or(INVALID_VALUE)
+        state.free(address)
     })
 }
 

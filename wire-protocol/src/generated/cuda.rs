@@ -25,6 +25,8 @@ pub enum Kind {
     Event,
     /// `CUfunction`
     Function,
+    /// `CUmemoryPool`
+    Pool,
     /// `CUmodule`
     Module,
     /// `CUstream`
@@ -39,6 +41,7 @@ impl Kind {
             Self::Context => "CUcontext",
             Self::Event => "CUevent",
             Self::Function => "CUfunction",
+            Self::Pool => "CUmemoryPool",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
         }
@@ -51,6 +54,7 @@ impl Kind {
             Self::Context => 201,
             Self::Event => 400,
             Self::Function => 400,
+            Self::Pool => 1,
             Self::Module => 400,
             Self::Stream => 400,
         }
@@ -63,6 +67,7 @@ impl Kind {
             Self::Context => None,
             Self::Event => None,
             Self::Function => None,
+            Self::Pool => None,
             Self::Module => None,
             Self::Stream => None,
         }
@@ -291,6 +296,38 @@ pub const CU_MEMSET_D2D8ASYNC: Op = Op::new(API, 208);
 pub const CU_MEMSET_D2D16ASYNC: Op = Op::new(API, 209);
 /// `cuMemsetD2D32Async`.
 pub const CU_MEMSET_D2D32ASYNC: Op = Op::new(API, 210);
+/// `cuMemAllocAsync`.
+pub const CU_MEM_ALLOC_ASYNC: Op = Op::new(API, 211);
+/// `cuMemAllocFromPoolAsync`.
+pub const CU_MEM_ALLOC_FROM_POOL_ASYNC: Op = Op::new(API, 212);
+/// `cuMemFreeAsync`.
+pub const CU_MEM_FREE_ASYNC: Op = Op::new(API, 213);
+/// `cuMemPoolCreate`.
+pub const CU_MEM_POOL_CREATE: Op = Op::new(API, 214);
+/// `cuMemPoolDestroy`.
+pub const CU_MEM_POOL_DESTROY: Op = Op::new(API, 215);
+/// `cuMemPoolSetAttribute`.
+pub const CU_MEM_POOL_SET_ATTRIBUTE: Op = Op::new(API, 216);
+/// `cuMemPoolGetAttribute`.
+pub const CU_MEM_POOL_GET_ATTRIBUTE: Op = Op::new(API, 217);
+/// `cuMemPoolTrimTo`.
+pub const CU_MEM_POOL_TRIM_TO: Op = Op::new(API, 218);
+/// `cuMemPoolSetAccess`.
+pub const CU_MEM_POOL_SET_ACCESS: Op = Op::new(API, 219);
+/// `cuMemPoolGetAccess`.
+pub const CU_MEM_POOL_GET_ACCESS: Op = Op::new(API, 220);
+/// `cuDeviceGetDefaultMemPool`.
+pub const CU_DEVICE_GET_DEFAULT_MEM_POOL: Op = Op::new(API, 221);
+/// `cuDeviceGetMemPool`.
+pub const CU_DEVICE_GET_MEM_POOL: Op = Op::new(API, 222);
+/// `cuDeviceSetMemPool`.
+pub const CU_DEVICE_SET_MEM_POOL: Op = Op::new(API, 223);
+/// `cuPointerGetAttribute`.
+pub const CU_POINTER_GET_ATTRIBUTE: Op = Op::new(API, 224);
+/// `cuPointerGetAttributes`.
+pub const CU_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 225);
+/// `cuPointerSetAttribute`.
+pub const CU_POINTER_SET_ATTRIBUTE: Op = Op::new(API, 226);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -837,6 +874,86 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 210,
         name: "cuMemsetD2D32Async",
         class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 211,
+        name: "cuMemAllocAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 212,
+        name: "cuMemAllocFromPoolAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 213,
+        name: "cuMemFreeAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 214,
+        name: "cuMemPoolCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 215,
+        name: "cuMemPoolDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 216,
+        name: "cuMemPoolSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 217,
+        name: "cuMemPoolGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 218,
+        name: "cuMemPoolTrimTo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 219,
+        name: "cuMemPoolSetAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 220,
+        name: "cuMemPoolGetAccess",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 221,
+        name: "cuDeviceGetDefaultMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 222,
+        name: "cuDeviceGetMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 223,
+        name: "cuDeviceSetMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 224,
+        name: "cuPointerGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 225,
+        name: "cuPointerGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 226,
+        name: "cuPointerSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -1902,6 +2019,175 @@ pub struct CuMemsetD2D32AsyncReply {
     pub result: i32,
 }
 
+/// Arguments of `cuMemAllocAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub pool: Handle,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemAllocAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocAsyncReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocFromPoolAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub pool: Handle,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocFromPoolAsyncReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `cuMemFreeAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemFreeAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub address: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemFreeAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemFreeAsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolCreateArgs {
+    pub new: Handle,
+    pub device: i32,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemPoolCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolCreateReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolDestroyArgs {
+    pub pool: Handle,
+}
+
+/// Reply of `cuMemPoolDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAttributeArgs {
+    pub pool: Handle,
+    pub attr: i32,
+    pub value: u64,
+}
+
+/// Reply of `cuMemPoolSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAttributeReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAttributeArgs {
+    pub pool: Handle,
+    pub attr: i32,
+}
+
+/// Reply of `cuMemPoolGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAttributeReply {
+    pub result: i32,
+    pub value: u64,
+}
+
+/// Arguments of `cuMemPoolTrimTo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolTrimToArgs {
+    pub pool: Handle,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemPoolTrimTo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolTrimToReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAccessArgs {
+    pub pool: Handle,
+    pub map: Vec<u64>,
+}
+
+/// Reply of `cuMemPoolSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAccessReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAccessArgs {
+    pub pool: Handle,
+    pub device: i32,
+}
+
+/// Reply of `cuMemPoolGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAccessReply {
+    pub result: i32,
+    pub flags: i32,
+}
+
+/// Arguments of `cuDeviceGetDefaultMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDefaultMemPoolArgs {
+    pub new: Handle,
+    pub dev: i32,
+}
+
+/// Reply of `cuDeviceGetDefaultMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDefaultMemPoolReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuDeviceSetMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceSetMemPoolArgs {
+    pub dev: i32,
+    pub pool: Handle,
+}
+
+/// Reply of `cuDeviceSetMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceSetMemPoolReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -2072,6 +2358,55 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             effect.uses(&args.hStream);
             effect
         }
+        CU_MEM_POOL_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.new);
+            effect
+        }
+        CU_MEM_POOL_DESTROY => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolDestroyArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_SET_ATTRIBUTE => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolSetAttributeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_TRIM_TO => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolTrimToArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_SET_ACCESS => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolSetAccessArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_DEVICE_GET_DEFAULT_MEM_POOL => {
+            succeeded(result, 0)?;
+            let args: CuDeviceGetDefaultMemPoolArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.new);
+            effect
+        }
+        CU_DEVICE_SET_MEM_POOL => {
+            succeeded(result, 0)?;
+            let args: CuDeviceSetMemPoolArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
         _ => return None,
     })
 }
@@ -2108,6 +2443,9 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEMSET_D2D8ASYNC => decode::<CuMemsetD2D8AsyncArgs>(args)?.hStream.0,
         CU_MEMSET_D2D16ASYNC => decode::<CuMemsetD2D16AsyncArgs>(args)?.hStream.0,
         CU_MEMSET_D2D32ASYNC => decode::<CuMemsetD2D32AsyncArgs>(args)?.hStream.0,
+        CU_MEM_ALLOC_ASYNC => decode::<CuMemAllocAsyncArgs>(args)?.hStream.0,
+        CU_MEM_ALLOC_FROM_POOL_ASYNC => decode::<CuMemAllocFromPoolAsyncArgs>(args)?.hStream.0,
+        CU_MEM_FREE_ASYNC => decode::<CuMemFreeAsyncArgs>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
         _ => return None,
     })

@@ -18,6 +18,8 @@ pub enum Kind {
     Event,
     /// `cudaKernel_t`
     Kernel,
+    /// `cudaMemPool_t`
+    Pool,
     /// `cudaStream_t`
     Stream,
 }
@@ -29,6 +31,7 @@ impl Kind {
             Self::Array => "cudaArray_t",
             Self::Event => "cudaEvent_t",
             Self::Kernel => "cudaKernel_t",
+            Self::Pool => "cudaMemPool_t",
             Self::Stream => "cudaStream_t",
         }
     }
@@ -39,6 +42,7 @@ impl Kind {
             Self::Array => 400,
             Self::Event => 400,
             Self::Kernel => 400,
+            Self::Pool => 1,
             Self::Stream => 400,
         }
     }
@@ -49,6 +53,7 @@ impl Kind {
             Self::Array => None,
             Self::Event => None,
             Self::Kernel => None,
+            Self::Pool => None,
             Self::Stream => None,
         }
     }
@@ -208,6 +213,36 @@ pub const CUDA_MEMSET2D_ASYNC: Op = Op::new(API, 204);
 pub const CUDA_MEMSET3D: Op = Op::new(API, 205);
 /// `cudaMemset3DAsync`.
 pub const CUDA_MEMSET3D_ASYNC: Op = Op::new(API, 206);
+/// `cudaMallocAsync`.
+pub const CUDA_MALLOC_ASYNC: Op = Op::new(API, 207);
+/// `cudaFreeAsync`.
+pub const CUDA_FREE_ASYNC: Op = Op::new(API, 208);
+/// `cudaMallocFromPoolAsync`.
+pub const CUDA_MALLOC_FROM_POOL_ASYNC: Op = Op::new(API, 209);
+/// `cudaMemPoolCreate`.
+pub const CUDA_MEM_POOL_CREATE: Op = Op::new(API, 210);
+/// `cudaMemPoolDestroy`.
+pub const CUDA_MEM_POOL_DESTROY: Op = Op::new(API, 211);
+/// `cudaMemPoolTrimTo`.
+pub const CUDA_MEM_POOL_TRIM_TO: Op = Op::new(API, 212);
+/// `cudaMemPoolSetAttribute`.
+pub const CUDA_MEM_POOL_SET_ATTRIBUTE: Op = Op::new(API, 213);
+/// `cudaMemPoolGetAttribute`.
+pub const CUDA_MEM_POOL_GET_ATTRIBUTE: Op = Op::new(API, 214);
+/// `cudaMemPoolSetAccess`.
+pub const CUDA_MEM_POOL_SET_ACCESS: Op = Op::new(API, 215);
+/// `cudaMemPoolGetAccess`.
+pub const CUDA_MEM_POOL_GET_ACCESS: Op = Op::new(API, 216);
+/// `cudaDeviceGetDefaultMemPool`.
+pub const CUDA_DEVICE_GET_DEFAULT_MEM_POOL: Op = Op::new(API, 217);
+/// `cudaDeviceGetMemPool`.
+pub const CUDA_DEVICE_GET_MEM_POOL: Op = Op::new(API, 218);
+/// `cudaDeviceSetMemPool`.
+pub const CUDA_DEVICE_SET_MEM_POOL: Op = Op::new(API, 219);
+/// `cudaPointerGetAttributes`.
+pub const CUDA_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 220);
+/// `cudaHostGetFlags`.
+pub const CUDA_HOST_GET_FLAGS: Op = Op::new(API, 221);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -580,6 +615,81 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 206,
         name: "cudaMemset3DAsync",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 207,
+        name: "cudaMallocAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 208,
+        name: "cudaFreeAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 209,
+        name: "cudaMallocFromPoolAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 210,
+        name: "cudaMemPoolCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 211,
+        name: "cudaMemPoolDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 212,
+        name: "cudaMemPoolTrimTo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 213,
+        name: "cudaMemPoolSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 214,
+        name: "cudaMemPoolGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 215,
+        name: "cudaMemPoolSetAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 216,
+        name: "cudaMemPoolGetAccess",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 217,
+        name: "cudaDeviceGetDefaultMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 218,
+        name: "cudaDeviceGetMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 219,
+        name: "cudaDeviceSetMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 220,
+        name: "cudaPointerGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 221,
+        name: "cudaHostGetFlags",
+        class: Some(crate::envelope::Class::Query),
     },
 ];
 

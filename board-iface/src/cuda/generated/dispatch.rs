@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 67] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -94,6 +94,18 @@ static DISPATCH: [(u16, DispatchFn<Session>); 67] = [
     (208, cu_memset_d2d8async),
     (209, cu_memset_d2d16async),
     (210, cu_memset_d2d32async),
+    (211, cu_mem_alloc_async),
+    (212, cu_mem_alloc_from_pool_async),
+    (213, cu_mem_free_async),
+    (214, cu_mem_pool_create),
+    (215, cu_mem_pool_destroy),
+    (216, cu_mem_pool_set_attribute),
+    (217, cu_mem_pool_get_attribute),
+    (218, cu_mem_pool_trim_to),
+    (219, cu_mem_pool_set_access),
+    (220, cu_mem_pool_get_access),
+    (221, cu_device_get_default_mem_pool),
+    (223, cu_device_set_mem_pool),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1063,6 +1075,114 @@ fn cu_memset_d2d32async(
     back_end::encode(&Board::cu_memset_d2d32async(session, call, args)?)
 }
 
+fn cu_mem_alloc_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAllocAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_alloc_async(session, call, args)?)
+}
+
+fn cu_mem_alloc_from_pool_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAllocFromPoolAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_alloc_from_pool_async(session, call, args)?)
+}
+
+fn cu_mem_free_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemFreeAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_free_async(session, call, args)?)
+}
+
+fn cu_mem_pool_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_create(session, call, args)?)
+}
+
+fn cu_mem_pool_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_destroy(session, call, args)?)
+}
+
+fn cu_mem_pool_set_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolSetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_set_attribute(session, call, args)?)
+}
+
+fn cu_mem_pool_get_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolGetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_get_attribute(session, call, args)?)
+}
+
+fn cu_mem_pool_trim_to(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolTrimToArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_trim_to(session, call, args)?)
+}
+
+fn cu_mem_pool_set_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolSetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_set_access(session, call, args)?)
+}
+
+fn cu_mem_pool_get_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolGetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_get_access(session, call, args)?)
+}
+
+fn cu_device_get_default_mem_pool(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetDefaultMemPoolArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_device_get_default_mem_pool(session, call, args)?)
+}
+
+fn cu_device_set_mem_pool(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceSetMemPoolArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_device_set_mem_pool(session, call, args)?)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1220,6 +1340,30 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         208 => back_end::encode(&wire::CuMemsetD2D8AsyncReply { result }),
         209 => back_end::encode(&wire::CuMemsetD2D16AsyncReply { result }),
         210 => back_end::encode(&wire::CuMemsetD2D32AsyncReply { result }),
+        211 => back_end::encode(&wire::CuMemAllocAsyncReply {
+            result,
+            ..Default::default()
+        }),
+        212 => back_end::encode(&wire::CuMemAllocFromPoolAsyncReply {
+            result,
+            ..Default::default()
+        }),
+        213 => back_end::encode(&wire::CuMemFreeAsyncReply { result }),
+        214 => back_end::encode(&wire::CuMemPoolCreateReply { result }),
+        215 => back_end::encode(&wire::CuMemPoolDestroyReply { result }),
+        216 => back_end::encode(&wire::CuMemPoolSetAttributeReply { result }),
+        217 => back_end::encode(&wire::CuMemPoolGetAttributeReply {
+            result,
+            ..Default::default()
+        }),
+        218 => back_end::encode(&wire::CuMemPoolTrimToReply { result }),
+        219 => back_end::encode(&wire::CuMemPoolSetAccessReply { result }),
+        220 => back_end::encode(&wire::CuMemPoolGetAccessReply {
+            result,
+            ..Default::default()
+        }),
+        221 => back_end::encode(&wire::CuDeviceGetDefaultMemPoolReply { result }),
+        223 => back_end::encode(&wire::CuDeviceSetMemPoolReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

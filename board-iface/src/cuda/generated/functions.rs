@@ -143,6 +143,30 @@ pub struct Functions {
     pub cuMemsetD2D16Async: Option<cuMemsetD2D16Async_fn>,
     /// `cuMemsetD2D32Async`.
     pub cuMemsetD2D32Async: Option<cuMemsetD2D32Async_fn>,
+    /// `cuMemAllocAsync`.
+    pub cuMemAllocAsync: Option<cuMemAllocAsync_fn>,
+    /// `cuMemAllocFromPoolAsync`.
+    pub cuMemAllocFromPoolAsync: Option<cuMemAllocFromPoolAsync_fn>,
+    /// `cuMemFreeAsync`.
+    pub cuMemFreeAsync: Option<cuMemFreeAsync_fn>,
+    /// `cuMemPoolCreate`.
+    pub cuMemPoolCreate: Option<cuMemPoolCreate_fn>,
+    /// `cuMemPoolDestroy`.
+    pub cuMemPoolDestroy: Option<cuMemPoolDestroy_fn>,
+    /// `cuMemPoolSetAttribute`.
+    pub cuMemPoolSetAttribute: Option<cuMemPoolSetAttribute_fn>,
+    /// `cuMemPoolGetAttribute`.
+    pub cuMemPoolGetAttribute: Option<cuMemPoolGetAttribute_fn>,
+    /// `cuMemPoolTrimTo`.
+    pub cuMemPoolTrimTo: Option<cuMemPoolTrimTo_fn>,
+    /// `cuMemPoolSetAccess`.
+    pub cuMemPoolSetAccess: Option<cuMemPoolSetAccess_fn>,
+    /// `cuMemPoolGetAccess`.
+    pub cuMemPoolGetAccess: Option<cuMemPoolGetAccess_fn>,
+    /// `cuDeviceGetDefaultMemPool`.
+    pub cuDeviceGetDefaultMemPool: Option<cuDeviceGetDefaultMemPool_fn>,
+    /// `cuDeviceSetMemPool`.
+    pub cuDeviceSetMemPool: Option<cuDeviceSetMemPool_fn>,
 }
 
 impl Functions {
@@ -225,6 +249,18 @@ impl Functions {
                 cuMemsetD2D8Async: function(find(c"cuMemsetD2D8Async")),
                 cuMemsetD2D16Async: function(find(c"cuMemsetD2D16Async")),
                 cuMemsetD2D32Async: function(find(c"cuMemsetD2D32Async")),
+                cuMemAllocAsync: function(find(c"cuMemAllocAsync")),
+                cuMemAllocFromPoolAsync: function(find(c"cuMemAllocFromPoolAsync")),
+                cuMemFreeAsync: function(find(c"cuMemFreeAsync")),
+                cuMemPoolCreate: function(find(c"cuMemPoolCreate")),
+                cuMemPoolDestroy: function(find(c"cuMemPoolDestroy")),
+                cuMemPoolSetAttribute: function(find(c"cuMemPoolSetAttribute")),
+                cuMemPoolGetAttribute: function(find(c"cuMemPoolGetAttribute")),
+                cuMemPoolTrimTo: function(find(c"cuMemPoolTrimTo")),
+                cuMemPoolSetAccess: function(find(c"cuMemPoolSetAccess")),
+                cuMemPoolGetAccess: function(find(c"cuMemPoolGetAccess")),
+                cuDeviceGetDefaultMemPool: function(find(c"cuDeviceGetDefaultMemPool")),
+                cuDeviceSetMemPool: function(find(c"cuDeviceSetMemPool")),
             }
         }
     }

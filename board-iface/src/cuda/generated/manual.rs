@@ -450,6 +450,126 @@ pub trait Manual {
         args: wire::CuMemsetD2D32AsyncArgs,
     ) -> Result<wire::CuMemsetD2D32AsyncReply, Refusal>;
 
+    /// `cuMemAllocAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocAsyncArgs,
+    ) -> Result<wire::CuMemAllocAsyncReply, Refusal>;
+
+    /// `cuMemAllocFromPoolAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_from_pool_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocFromPoolAsyncArgs,
+    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal>;
+
+    /// `cuMemFreeAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_free_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemFreeAsyncArgs,
+    ) -> Result<wire::CuMemFreeAsyncReply, Refusal>;
+
+    /// `cuMemPoolCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolCreateArgs,
+    ) -> Result<wire::CuMemPoolCreateReply, Refusal>;
+
+    /// `cuMemPoolDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolDestroyArgs,
+    ) -> Result<wire::CuMemPoolDestroyReply, Refusal>;
+
+    /// `cuMemPoolSetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAttributeArgs,
+    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal>;
+
+    /// `cuMemPoolGetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAttributeArgs,
+    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal>;
+
+    /// `cuMemPoolTrimTo`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_trim_to(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolTrimToArgs,
+    ) -> Result<wire::CuMemPoolTrimToReply, Refusal>;
+
+    /// `cuMemPoolSetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAccessArgs,
+    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal>;
+
+    /// `cuMemPoolGetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAccessArgs,
+    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal>;
+
+    /// `cuDeviceGetDefaultMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_get_default_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDefaultMemPoolArgs,
+    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal>;
+
+    /// `cuDeviceSetMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_set_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceSetMemPoolArgs,
+    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

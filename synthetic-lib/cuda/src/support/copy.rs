@@ -141,7 +141,7 @@ pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallR
     if bytes == 0 {
         return nothing();
     }
-    on_device(of, |context, lane, request, event| {
+    on_device(of, &[to, from], |context, lane, request, event| {
         let args = wire::CuMemcpyDtoDV2Args {
             current: context.number,
             hStream: lane.number,
@@ -162,7 +162,7 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     if count == 0 {
         return nothing();
     }
-    on_device(of, |context, lane, request, event| {
+    on_device(of, &[to], |context, lane, request, event| {
         let args = wire::CuMemsetD8V2Args {
             current: context.number,
             hStream: lane.number,
@@ -175,18 +175,20 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     })
 }
 
-/// Does something that no call waits for.
+/// Does something that no call waits for, unless the program wants that of its memory.
 ///
 /// # Errors
 /// The API's code.
 pub fn on_device(
     of: Of,
+    places: &[CUdeviceptr],
     work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
 ) -> CallResult<()> {
-    let of = Of {
-        stream: Some(of.stream.unwrap_or(std::ptr::null_mut())),
-        ..of
+    let stream = match of.stream {
+        None if places.iter().any(|place| memory::is_waited_for(*place)) => None,
+        stream => Some(stream.unwrap_or(std::ptr::null_mut())),
     };
+    let of = Of { stream, ..of };
     of.on(Engine::COMPUTE, work)
 }
 

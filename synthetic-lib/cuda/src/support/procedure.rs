@@ -60,6 +60,9 @@ fn has_default_stream(symbol: &CStr) -> bool {
     let starts = [
         "cuMemcpy",
         "cuMemset",
+        "cuMemAllocAsync",
+        "cuMemAllocFromPoolAsync",
+        "cuMemFreeAsync",
         "cuLaunch",
         "cuStream",
         "cuEventRecord",
@@ -69,7 +72,7 @@ fn has_default_stream(symbol: &CStr) -> bool {
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
-const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
+const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
     (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
@@ -100,6 +103,12 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
     (c"cuDeviceGetAttribute", 2000, c"cuDeviceGetAttribute"),
     (c"cuDeviceGetByPCIBusId", 4010, c"cuDeviceGetByPCIBusId"),
     (c"cuDeviceGetCount", 2000, c"cuDeviceGetCount"),
+    (
+        c"cuDeviceGetDefaultMemPool",
+        11020,
+        c"cuDeviceGetDefaultMemPool",
+    ),
+    (c"cuDeviceGetMemPool", 11020, c"cuDeviceGetMemPool"),
     (c"cuDeviceGetName", 2000, c"cuDeviceGetName"),
     (c"cuDeviceGetPCIBusId", 4010, c"cuDeviceGetPCIBusId"),
     (c"cuDeviceGetUuid", 9020, c"cuDeviceGetUuid"),
@@ -129,6 +138,7 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
         11000,
         c"cuDevicePrimaryCtxSetFlags_v2",
     ),
+    (c"cuDeviceSetMemPool", 11020, c"cuDeviceSetMemPool"),
     (c"cuDeviceTotalMem", 3020, c"cuDeviceTotalMem_v2"),
     (c"cuDriverGetVersion", 2020, c"cuDriverGetVersion"),
     (c"cuEventCreate", 2000, c"cuEventCreate"),
@@ -152,9 +162,16 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
     (c"cuInit", 2000, c"cuInit"),
     (c"cuLaunchKernel", 4000, c"cuLaunchKernel"),
     (c"cuMemAlloc", 3020, c"cuMemAlloc_v2"),
+    (c"cuMemAllocAsync", 11020, c"cuMemAllocAsync"),
+    (
+        c"cuMemAllocFromPoolAsync",
+        11020,
+        c"cuMemAllocFromPoolAsync",
+    ),
     (c"cuMemAllocHost", 3020, c"cuMemAllocHost_v2"),
     (c"cuMemAllocPitch", 3020, c"cuMemAllocPitch_v2"),
     (c"cuMemFree", 3020, c"cuMemFree_v2"),
+    (c"cuMemFreeAsync", 11020, c"cuMemFreeAsync"),
     (c"cuMemFreeHost", 2000, c"cuMemFreeHost"),
     (c"cuMemGetAddressRange", 3020, c"cuMemGetAddressRange_v2"),
     (c"cuMemGetInfo", 3020, c"cuMemGetInfo_v2"),
@@ -162,6 +179,13 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
     (c"cuMemHostGetFlags", 2030, c"cuMemHostGetFlags"),
     (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
     (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
+    (c"cuMemPoolCreate", 11020, c"cuMemPoolCreate"),
+    (c"cuMemPoolDestroy", 11020, c"cuMemPoolDestroy"),
+    (c"cuMemPoolGetAccess", 11020, c"cuMemPoolGetAccess"),
+    (c"cuMemPoolGetAttribute", 11020, c"cuMemPoolGetAttribute"),
+    (c"cuMemPoolSetAccess", 11020, c"cuMemPoolSetAccess"),
+    (c"cuMemPoolSetAttribute", 11020, c"cuMemPoolSetAttribute"),
+    (c"cuMemPoolTrimTo", 11020, c"cuMemPoolTrimTo"),
     (c"cuMemcpy", 4000, c"cuMemcpy"),
     (c"cuMemcpy2D", 3020, c"cuMemcpy2D_v2"),
     (c"cuMemcpy2DAsync", 3020, c"cuMemcpy2DAsync_v2"),
@@ -205,6 +229,9 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 108] = [
         7000,
         c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
     ),
+    (c"cuPointerGetAttribute", 4000, c"cuPointerGetAttribute"),
+    (c"cuPointerGetAttributes", 7000, c"cuPointerGetAttributes"),
+    (c"cuPointerSetAttribute", 6000, c"cuPointerSetAttribute"),
     (c"cuStreamCreate", 2000, c"cuStreamCreate"),
     (
         c"cuStreamCreateWithPriority",

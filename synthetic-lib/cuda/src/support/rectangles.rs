@@ -255,10 +255,12 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
                 forward(request, &copy, (context, lane, event), InData::Null, room)
             })
         }
-        (Place::Device(_), Place::Device(_)) => on_device(of, |context, lane, request, event| {
-            let at = (context, lane, event);
-            forward(request, &copy, at, InData::Null, OutRoom::Null)
-        }),
+        (Place::Device(first), Place::Device(second)) => {
+            on_device(of, &[first, second], |context, lane, request, event| {
+                let at = (context, lane, event);
+                forward(request, &copy, at, InData::Null, OutRoom::Null)
+            })
+        }
     }
 }
 
@@ -339,7 +341,7 @@ pub fn set(of: Of, filled: Filled) -> CallResult<()> {
     if filled.width == 0 || filled.height == 0 {
         return nothing();
     }
-    on_device(of, |context, lane, request, event| {
+    on_device(of, &[filled.to], |context, lane, request, event| {
         let args = wire::CuMemsetD2D8V2Args {
             current: context.number,
             hStream: lane.number,

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 74] = [
+static EXPORTS: [Export; 89] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -59,12 +59,24 @@ static EXPORTS: [Export; 74] = [
         address: cudaDeviceGetAttribute as *const c_void,
     },
     Export {
+        name: c"cudaDeviceGetDefaultMemPool",
+        address: cudaDeviceGetDefaultMemPool as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetMemPool",
+        address: cudaDeviceGetMemPool as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetStreamPriorityRange",
         address: cudaDeviceGetStreamPriorityRange as *const c_void,
     },
     Export {
         name: c"cudaDeviceReset",
         address: cudaDeviceReset as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetMemPool",
+        address: cudaDeviceSetMemPool as *const c_void,
     },
     Export {
         name: c"cudaDeviceSynchronize",
@@ -105,6 +117,10 @@ static EXPORTS: [Export; 74] = [
     Export {
         name: c"cudaFree",
         address: cudaFree as *const c_void,
+    },
+    Export {
+        name: c"cudaFreeAsync",
+        address: cudaFreeAsync as *const c_void,
     },
     Export {
         name: c"cudaFreeHost",
@@ -159,6 +175,10 @@ static EXPORTS: [Export; 74] = [
         address: cudaHostAlloc as *const c_void,
     },
     Export {
+        name: c"cudaHostGetFlags",
+        address: cudaHostGetFlags as *const c_void,
+    },
+    Export {
         name: c"cudaHostRegister",
         address: cudaHostRegister as *const c_void,
     },
@@ -179,6 +199,14 @@ static EXPORTS: [Export; 74] = [
         address: cudaMalloc3D as *const c_void,
     },
     Export {
+        name: c"cudaMallocAsync",
+        address: cudaMallocAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMallocFromPoolAsync",
+        address: cudaMallocFromPoolAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMallocHost",
         address: cudaMallocHost as *const c_void,
     },
@@ -189,6 +217,34 @@ static EXPORTS: [Export; 74] = [
     Export {
         name: c"cudaMemGetInfo",
         address: cudaMemGetInfo as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolCreate",
+        address: cudaMemPoolCreate as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolDestroy",
+        address: cudaMemPoolDestroy as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolGetAccess",
+        address: cudaMemPoolGetAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolGetAttribute",
+        address: cudaMemPoolGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolSetAccess",
+        address: cudaMemPoolSetAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolSetAttribute",
+        address: cudaMemPoolSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolTrimTo",
+        address: cudaMemPoolTrimTo as *const c_void,
     },
     Export {
         name: c"cudaMemcpy",
@@ -265,6 +321,10 @@ static EXPORTS: [Export; 74] = [
     Export {
         name: c"cudaPeekAtLastError",
         address: cudaPeekAtLastError as *const c_void,
+    },
+    Export {
+        name: c"cudaPointerGetAttributes",
+        address: cudaPointerGetAttributes as *const c_void,
     },
     Export {
         name: c"cudaRuntimeGetVersion",

@@ -16,7 +16,14 @@ pub type cudaDeviceAttr = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
+pub type cudaMemAccessFlags = i32;
+pub type cudaMemAllocationHandleType = i32;
+pub type cudaMemAllocationType = i32;
+pub type cudaMemLocationType = i32;
+pub type cudaMemPoolAttr = i32;
 pub type cudaMemcpyKind = i32;
+pub type cudaMemoryType = i32;
+pub type long = i64;
 
 /// What a `cudaArray_t` points to.
 #[repr(C)]
@@ -41,6 +48,14 @@ pub struct CUkern_st {
     _private: [u8; 0],
 }
 pub type cudaKernel_t = *mut CUkern_st;
+
+/// What a `cudaMemPool_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUmemPoolHandle_st {
+    _private: [u8; 0],
+}
+pub type cudaMemPool_t = *mut CUmemPoolHandle_st;
 
 /// What a `cudaStream_t` points to.
 #[repr(C)]
@@ -181,6 +196,35 @@ pub struct cudaFuncAttributes {
     pub reserved: [c_int; 16],
 }
 
+/// `cudaMemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemAccessDesc {
+    pub location: cudaMemLocation,
+    pub flags: cudaMemAccessFlags,
+}
+
+/// `cudaMemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemLocation {
+    pub r#type: cudaMemLocationType,
+    pub id: c_int,
+}
+
+/// `cudaMemPoolProps`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemPoolProps {
+    pub allocType: cudaMemAllocationType,
+    pub handleTypes: cudaMemAllocationHandleType,
+    pub location: cudaMemLocation,
+    pub win32SecurityAttributes: *mut c_void,
+    pub maxSize: usize,
+    pub usage: u16,
+    pub reserved: [u8; 54],
+}
+
 /// `cudaMemcpy3DParms`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -203,6 +247,17 @@ pub struct cudaPitchedPtr {
     pub pitch: usize,
     pub xsize: usize,
     pub ysize: usize,
+}
+
+/// `cudaPointerAttributes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPointerAttributes {
+    pub r#type: cudaMemoryType,
+    pub device: c_int,
+    pub devicePointer: *mut c_void,
+    pub hostPointer: *mut c_void,
+    pub reserved: [long; 8],
 }
 
 /// `cudaPos`.
@@ -314,6 +369,9 @@ pub const cudaMemcpyDeviceToDevice: cudaMemcpyKind = 3;
 pub const cudaMemcpyDeviceToHost: cudaMemcpyKind = 2;
 pub const cudaMemcpyHostToDevice: cudaMemcpyKind = 1;
 pub const cudaMemcpyHostToHost: cudaMemcpyKind = 0;
+pub const cudaMemoryTypeDevice: cudaMemoryType = 2;
+pub const cudaMemoryTypeHost: cudaMemoryType = 1;
+pub const cudaMemoryTypeUnregistered: cudaMemoryType = 0;
 pub const cudaSuccess: cudaError_t = 0;
 
 /// `cudaGetDeviceCount`.
@@ -560,3 +618,45 @@ pub type cudaMemset3D_fn = unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExten
 /// `cudaMemset3DAsync`.
 pub type cudaMemset3DAsync_fn =
     unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExtent, cudaStream_t) -> cudaError_t;
+/// `cudaMallocAsync`.
+pub type cudaMallocAsync_fn =
+    unsafe extern "C" fn(*mut *mut c_void, usize, cudaStream_t) -> cudaError_t;
+/// `cudaFreeAsync`.
+pub type cudaFreeAsync_fn = unsafe extern "C" fn(*mut c_void, cudaStream_t) -> cudaError_t;
+/// `cudaMallocFromPoolAsync`.
+pub type cudaMallocFromPoolAsync_fn =
+    unsafe extern "C" fn(*mut *mut c_void, usize, cudaMemPool_t, cudaStream_t) -> cudaError_t;
+/// `cudaMemPoolCreate`.
+pub type cudaMemPoolCreate_fn =
+    unsafe extern "C" fn(*mut cudaMemPool_t, *const cudaMemPoolProps) -> cudaError_t;
+/// `cudaMemPoolDestroy`.
+pub type cudaMemPoolDestroy_fn = unsafe extern "C" fn(cudaMemPool_t) -> cudaError_t;
+/// `cudaMemPoolTrimTo`.
+pub type cudaMemPoolTrimTo_fn = unsafe extern "C" fn(cudaMemPool_t, usize) -> cudaError_t;
+/// `cudaMemPoolSetAttribute`.
+pub type cudaMemPoolSetAttribute_fn =
+    unsafe extern "C" fn(cudaMemPool_t, cudaMemPoolAttr, *mut c_void) -> cudaError_t;
+/// `cudaMemPoolGetAttribute`.
+pub type cudaMemPoolGetAttribute_fn =
+    unsafe extern "C" fn(cudaMemPool_t, cudaMemPoolAttr, *mut c_void) -> cudaError_t;
+/// `cudaMemPoolSetAccess`.
+pub type cudaMemPoolSetAccess_fn =
+    unsafe extern "C" fn(cudaMemPool_t, *const cudaMemAccessDesc, usize) -> cudaError_t;
+/// `cudaMemPoolGetAccess`.
+pub type cudaMemPoolGetAccess_fn = unsafe extern "C" fn(
+    *mut cudaMemAccessFlags,
+    cudaMemPool_t,
+    *mut cudaMemLocation,
+) -> cudaError_t;
+/// `cudaDeviceGetDefaultMemPool`.
+pub type cudaDeviceGetDefaultMemPool_fn =
+    unsafe extern "C" fn(*mut cudaMemPool_t, c_int) -> cudaError_t;
+/// `cudaDeviceGetMemPool`.
+pub type cudaDeviceGetMemPool_fn = unsafe extern "C" fn(*mut cudaMemPool_t, c_int) -> cudaError_t;
+/// `cudaDeviceSetMemPool`.
+pub type cudaDeviceSetMemPool_fn = unsafe extern "C" fn(c_int, cudaMemPool_t) -> cudaError_t;
+/// `cudaPointerGetAttributes`.
+pub type cudaPointerGetAttributes_fn =
+    unsafe extern "C" fn(*mut cudaPointerAttributes, *const c_void) -> cudaError_t;
+/// `cudaHostGetFlags`.
+pub type cudaHostGetFlags_fn = unsafe extern "C" fn(*mut c_uint, *mut c_void) -> cudaError_t;

@@ -6,7 +6,7 @@ use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};
 use super::launch::{self, Configuration};
 use super::rectangles::{self, Filled, Rows};
-use super::{binary, device, properties};
+use super::{binary, device, pointers, properties};
 use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
 use gil_cuda::generated::stubs::*;
@@ -475,6 +475,151 @@ impl Manual for Guest {
         stream: cudaStream_t,
     ) -> cudaError_t {
         returned(|| Filled::slices(&pitchedDevPtr, value, extent).set(Some(stream)))
+    }
+
+    unsafe fn cudaMallocAsync(
+        _: u64,
+        devPtr: *mut *mut c_void,
+        size: usize,
+        hStream: cudaStream_t,
+    ) -> cudaError_t {
+        let make = || {
+            device::ready()?;
+            let mut made = 0;
+            if size > 0 {
+                // SAFETY: there is space for an address.
+                driver(unsafe { cuMemAllocAsync(&mut made, size, hStream.cast()) })?;
+            }
+            Ok(pointer(made))
+        };
+        // SAFETY: the caller's.
+        unsafe { put(devPtr, make) }
+    }
+
+    unsafe fn cudaMallocFromPoolAsync(
+        _: u64,
+        ptr: *mut *mut c_void,
+        size: usize,
+        memPool: cudaMemPool_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        let make = || {
+            device::ready()?;
+            let mut made = 0;
+            let (pool, stream) = (memPool.cast(), stream.cast());
+            if size > 0 {
+                // SAFETY: there is space for an address.
+                driver(unsafe { cuMemAllocFromPoolAsync(&mut made, size, pool, stream) })?;
+            }
+            Ok(pointer(made))
+        };
+        // SAFETY: the caller's.
+        unsafe { put(ptr, make) }
+    }
+
+    unsafe fn cudaFreeAsync(_: u64, devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t {
+        // SAFETY: it takes a number and a handle.
+        within(|| unsafe { cuMemFreeAsync(address(devPtr), hStream.cast()) })
+    }
+
+    unsafe fn cudaMemPoolCreate(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        poolProps: *const cudaMemPoolProps,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolCreate(memPool.cast(), poolProps.cast()) })
+    }
+
+    unsafe fn cudaMemPoolDestroy(_: u64, memPool: cudaMemPool_t) -> cudaError_t {
+        // SAFETY: it takes a handle.
+        outside(|| unsafe { cuMemPoolDestroy(memPool.cast()) })
+    }
+
+    unsafe fn cudaMemPoolTrimTo(
+        _: u64,
+        memPool: cudaMemPool_t,
+        minBytesToKeep: usize,
+    ) -> cudaError_t {
+        // SAFETY: it takes a handle and a number.
+        outside(|| unsafe { cuMemPoolTrimTo(memPool.cast(), minBytesToKeep) })
+    }
+
+    unsafe fn cudaMemPoolSetAttribute(
+        _: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuMemPoolSetAttribute(memPool.cast(), attr, value) })
+    }
+
+    unsafe fn cudaMemPoolGetAttribute(
+        _: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuMemPoolGetAttribute(memPool.cast(), attr, value) })
+    }
+
+    unsafe fn cudaMemPoolSetAccess(
+        _: u64,
+        memPool: cudaMemPool_t,
+        descList: *const cudaMemAccessDesc,
+        count: usize,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolSetAccess(memPool.cast(), descList.cast(), count) })
+    }
+
+    unsafe fn cudaMemPoolGetAccess(
+        _: u64,
+        flags: *mut cudaMemAccessFlags,
+        memPool: cudaMemPool_t,
+        location: *mut cudaMemLocation,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolGetAccess(flags, memPool.cast(), location.cast()) })
+    }
+
+    unsafe fn cudaDeviceGetDefaultMemPool(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetDefaultMemPool(memPool.cast(), device) })
+    }
+
+    unsafe fn cudaDeviceGetMemPool(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetMemPool(memPool.cast(), device) })
+    }
+
+    unsafe fn cudaDeviceSetMemPool(_: u64, device: c_int, memPool: cudaMemPool_t) -> cudaError_t {
+        // SAFETY: it takes a number and a handle.
+        outside(|| unsafe { cuDeviceSetMemPool(device, memPool.cast()) })
+    }
+
+    unsafe fn cudaPointerGetAttributes(
+        _: u64,
+        attributes: *mut cudaPointerAttributes,
+        ptr: *const c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { put(attributes, || pointers::attributes(ptr.cast_mut())) }
+    }
+
+    unsafe fn cudaHostGetFlags(_: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t {
+        // SAFETY: the caller's.
+        within(|| unsafe { cuMemHostGetFlags(pFlags, pHost) })
     }
 
     unsafe fn cudaStreamCreate(_: u64, pStream: *mut cudaStream_t) -> cudaError_t {
