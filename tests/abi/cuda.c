@@ -204,6 +204,60 @@ _Static_assert(SAME(__typeof__(&cuGetProcAddress_v2), CUresult (*)(const char *s
 	"cuGetProcAddress_v2");
 _Static_assert(SAME(__typeof__(&cuGetExportTable), CUresult (*)(const void **ppExportTable, const CUuuid *pExportTableId)),
 	"cuGetExportTable");
+_Static_assert(SAME(__typeof__(&cuMemcpy2D_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy)),
+	"cuMemcpy2D_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy2DUnaligned_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy)),
+	"cuMemcpy2DUnaligned_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy2DAsync_v2), CUresult (*)(const CUDA_MEMCPY2D *pCopy, CUstream hStream)),
+	"cuMemcpy2DAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy3D_v2), CUresult (*)(const CUDA_MEMCPY3D *pCopy)),
+	"cuMemcpy3D_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy3DAsync_v2), CUresult (*)(const CUDA_MEMCPY3D *pCopy, CUstream hStream)),
+	"cuMemcpy3DAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D8_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height)),
+	"cuMemsetD2D8_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D16_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height)),
+	"cuMemsetD2D16_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D32_v2), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height)),
+	"cuMemsetD2D32_v2");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D8Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D8Async");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D16Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D16Async");
+_Static_assert(SAME(__typeof__(&cuMemsetD2D32Async), CUresult (*)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream)),
+	"cuMemsetD2D32Async");
+_Static_assert(SAME(__typeof__(&cuMemAllocAsync), CUresult (*)(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)),
+	"cuMemAllocAsync");
+_Static_assert(SAME(__typeof__(&cuMemAllocFromPoolAsync), CUresult (*)(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)),
+	"cuMemAllocFromPoolAsync");
+_Static_assert(SAME(__typeof__(&cuMemFreeAsync), CUresult (*)(CUdeviceptr dptr, CUstream hStream)),
+	"cuMemFreeAsync");
+_Static_assert(SAME(__typeof__(&cuMemPoolCreate), CUresult (*)(CUmemoryPool *pool, const CUmemPoolProps *poolProps)),
+	"cuMemPoolCreate");
+_Static_assert(SAME(__typeof__(&cuMemPoolDestroy), CUresult (*)(CUmemoryPool pool)),
+	"cuMemPoolDestroy");
+_Static_assert(SAME(__typeof__(&cuMemPoolSetAttribute), CUresult (*)(CUmemoryPool pool, CUmemPool_attribute attr, void *value)),
+	"cuMemPoolSetAttribute");
+_Static_assert(SAME(__typeof__(&cuMemPoolGetAttribute), CUresult (*)(CUmemoryPool pool, CUmemPool_attribute attr, void *value)),
+	"cuMemPoolGetAttribute");
+_Static_assert(SAME(__typeof__(&cuMemPoolTrimTo), CUresult (*)(CUmemoryPool pool, size_t minBytesToKeep)),
+	"cuMemPoolTrimTo");
+_Static_assert(SAME(__typeof__(&cuMemPoolSetAccess), CUresult (*)(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)),
+	"cuMemPoolSetAccess");
+_Static_assert(SAME(__typeof__(&cuMemPoolGetAccess), CUresult (*)(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)),
+	"cuMemPoolGetAccess");
+_Static_assert(SAME(__typeof__(&cuDeviceGetDefaultMemPool), CUresult (*)(CUmemoryPool *pool_out, CUdevice dev)),
+	"cuDeviceGetDefaultMemPool");
+_Static_assert(SAME(__typeof__(&cuDeviceGetMemPool), CUresult (*)(CUmemoryPool *pool, CUdevice dev)),
+	"cuDeviceGetMemPool");
+_Static_assert(SAME(__typeof__(&cuDeviceSetMemPool), CUresult (*)(CUdevice dev, CUmemoryPool pool)),
+	"cuDeviceSetMemPool");
+_Static_assert(SAME(__typeof__(&cuPointerGetAttribute), CUresult (*)(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)),
+	"cuPointerGetAttribute");
+_Static_assert(SAME(__typeof__(&cuPointerGetAttributes), CUresult (*)(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)),
+	"cuPointerGetAttributes");
+_Static_assert(SAME(__typeof__(&cuPointerSetAttribute), CUresult (*)(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)),
+	"cuPointerSetAttribute");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
@@ -213,10 +267,68 @@ _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlimit) == sizeof(int32_t), "CUlimit");
+_Static_assert(sizeof(CUmemAccess_flags) == sizeof(int32_t), "CUmemAccess_flags");
+_Static_assert(sizeof(CUmemAllocationHandleType) == sizeof(int32_t), "CUmemAllocationHandleType");
+_Static_assert(sizeof(CUmemAllocationType) == sizeof(int32_t), "CUmemAllocationType");
+_Static_assert(sizeof(CUmemLocationType) == sizeof(int32_t), "CUmemLocationType");
+_Static_assert(sizeof(CUmemPool_attribute) == sizeof(int32_t), "CUmemPool_attribute");
+_Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY2D.srcXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcY), size_t), "CUDA_MEMCPY2D.srcY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY2D.srcMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcHost), const void *), "CUDA_MEMCPY2D.srcHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcDevice), CUdeviceptr), "CUDA_MEMCPY2D.srcDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcArray), CUarray), "CUDA_MEMCPY2D.srcArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcPitch), size_t), "CUDA_MEMCPY2D.srcPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstXInBytes), size_t), "CUDA_MEMCPY2D.dstXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstY), size_t), "CUDA_MEMCPY2D.dstY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstMemoryType), CUmemorytype), "CUDA_MEMCPY2D.dstMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstHost), void *), "CUDA_MEMCPY2D.dstHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstDevice), CUdeviceptr), "CUDA_MEMCPY2D.dstDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstArray), CUarray), "CUDA_MEMCPY2D.dstArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->dstPitch), size_t), "CUDA_MEMCPY2D.dstPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY2D.WidthInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->Height), size_t), "CUDA_MEMCPY2D.Height");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY3D.srcXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcY), size_t), "CUDA_MEMCPY3D.srcY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcZ), size_t), "CUDA_MEMCPY3D.srcZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcLOD), size_t), "CUDA_MEMCPY3D.srcLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY3D.srcMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcHost), const void *), "CUDA_MEMCPY3D.srcHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcDevice), CUdeviceptr), "CUDA_MEMCPY3D.srcDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcArray), CUarray), "CUDA_MEMCPY3D.srcArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->reserved0), void *), "CUDA_MEMCPY3D.reserved0");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcPitch), size_t), "CUDA_MEMCPY3D.srcPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->srcHeight), size_t), "CUDA_MEMCPY3D.srcHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstXInBytes), size_t), "CUDA_MEMCPY3D.dstXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstY), size_t), "CUDA_MEMCPY3D.dstY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstZ), size_t), "CUDA_MEMCPY3D.dstZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstLOD), size_t), "CUDA_MEMCPY3D.dstLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstMemoryType), CUmemorytype), "CUDA_MEMCPY3D.dstMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHost), void *), "CUDA_MEMCPY3D.dstHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstDevice), CUdeviceptr), "CUDA_MEMCPY3D.dstDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstArray), CUarray), "CUDA_MEMCPY3D.dstArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->reserved1), void *), "CUDA_MEMCPY3D.reserved1");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstPitch), size_t), "CUDA_MEMCPY3D.dstPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHeight), size_t), "CUDA_MEMCPY3D.dstHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D.WidthInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Height), size_t), "CUDA_MEMCPY3D.Height");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Depth), size_t), "CUDA_MEMCPY3D.Depth");
+_Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->location), CUmemLocation), "CUmemAccessDesc.location");
+_Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->flags), CUmemAccess_flags), "CUmemAccessDesc.flags");
+_Static_assert(SAME(__typeof__(((CUmemLocation *)0)->type), CUmemLocationType), "CUmemLocation.type");
+_Static_assert(SAME(__typeof__(((CUmemLocation *)0)->id), int), "CUmemLocation.id");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->allocType), CUmemAllocationType), "CUmemPoolProps.allocType");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->handleTypes), CUmemAllocationHandleType), "CUmemPoolProps.handleTypes");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->location), CUmemLocation), "CUmemPoolProps.location");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->win32SecurityAttributes), void *), "CUmemPoolProps.win32SecurityAttributes");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->maxSize), size_t), "CUmemPoolProps.maxSize");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->usage), unsigned short), "CUmemPoolProps.usage");
+_Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->reserved), unsigned char[54]), "CUmemPoolProps.reserved");
 _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes");
 
 _Static_assert((int64_t)(CUDA_ERROR_ALREADY_MAPPED) == 208, "CUDA_ERROR_ALREADY_MAPPED");
@@ -285,10 +397,12 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) == 95, "CU_DEVI
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST) == 101, "CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 116, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) == 103, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED");
+_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED) == 144, "CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED) == 86, "CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED");
+_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED) == 142, "CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) == 125, "CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) == 83, "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY");
-_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 115, "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED");
+_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES) == 119, "CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) == 132, "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) == 88, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) == 100, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES");
@@ -297,6 +411,47 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SUCCESS) == 0, "CU_GET_PROC_ADDRESS_SUCCESS");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) == 1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT) == 2, "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT");
+_Static_assert((int64_t)(CU_MEMORYTYPE_ARRAY) == 3, "CU_MEMORYTYPE_ARRAY");
+_Static_assert((int64_t)(CU_MEMORYTYPE_DEVICE) == 2, "CU_MEMORYTYPE_DEVICE");
+_Static_assert((int64_t)(CU_MEMORYTYPE_HOST) == 1, "CU_MEMORYTYPE_HOST");
+_Static_assert((int64_t)(CU_MEMORYTYPE_UNIFIED) == 4, "CU_MEMORYTYPE_UNIFIED");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 4, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 5, "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == 6, "CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES) == 3, "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES) == 1, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 7, "CU_MEMPOOL_ATTR_USED_MEM_CURRENT");
+_Static_assert((int64_t)(CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 8, "CU_MEMPOOL_ATTR_USED_MEM_HIGH");
+_Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_NONE) == 0, "CU_MEM_ACCESS_FLAGS_PROT_NONE");
+_Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_READ) == 1, "CU_MEM_ACCESS_FLAGS_PROT_READ");
+_Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_READWRITE) == 3, "CU_MEM_ACCESS_FLAGS_PROT_READWRITE");
+_Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_MANAGED) == 2, "CU_MEM_ALLOCATION_TYPE_MANAGED");
+_Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_PINNED) == 1, "CU_MEM_ALLOCATION_TYPE_PINNED");
+_Static_assert((int64_t)(CU_MEM_HANDLE_TYPE_NONE) == 0, "CU_MEM_HANDLE_TYPE_NONE");
+_Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_DEVICE) == 1, "CU_MEM_LOCATION_TYPE_DEVICE");
+_Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST) == 2, "CU_MEM_LOCATION_TYPE_HOST");
+_Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST_NUMA) == 3, "CU_MEM_LOCATION_TYPE_HOST_NUMA");
 _Static_assert((int64_t)(CU_MODULE_EAGER_LOADING) == 1, "CU_MODULE_EAGER_LOADING");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) == 16, "CU_POINTER_ATTRIBUTE_ACCESS_FLAGS");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES) == 14, "CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_BUFFER_ID) == 7, "CU_POINTER_ATTRIBUTE_BUFFER_ID");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_CONTEXT) == 1, "CU_POINTER_ATTRIBUTE_CONTEXT");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == 9, "CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_DEVICE_POINTER) == 3, "CU_POINTER_ATTRIBUTE_DEVICE_POINTER");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_HOST_POINTER) == 4, "CU_POINTER_ATTRIBUTE_HOST_POINTER");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE) == 15, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE) == 21, "CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE) == 10, "CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_IS_MANAGED) == 8, "CU_POINTER_ATTRIBUTE_IS_MANAGED");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MAPPED) == 13, "CU_POINTER_ATTRIBUTE_MAPPED");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) == 19, "CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MAPPING_SIZE) == 18, "CU_POINTER_ATTRIBUTE_MAPPING_SIZE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID) == 20, "CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MEMORY_TYPE) == 2, "CU_POINTER_ATTRIBUTE_MEMORY_TYPE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) == 17, "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_P2P_TOKENS) == 5, "CU_POINTER_ATTRIBUTE_P2P_TOKENS");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == 11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR");
+_Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) == 6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS");
 
 int main(void) { return 0; }

@@ -6,6 +6,20 @@
 #include <vector_types.h>
 typedef struct cudaDeviceProp cudaDeviceProp;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
+typedef struct cudaExtent cudaExtent;
+typedef struct cudaPos cudaPos;
+typedef struct cudaPitchedPtr cudaPitchedPtr;
+typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
+typedef struct cudaMemLocation cudaMemLocation;
+typedef struct cudaMemAccessDesc cudaMemAccessDesc;
+typedef struct cudaMemPoolProps cudaMemPoolProps;
+typedef struct cudaPointerAttributes cudaPointerAttributes;
+typedef enum cudaMemPoolAttr cudaMemPoolAttr;
+typedef enum cudaMemLocationType cudaMemLocationType;
+typedef enum cudaMemAllocationType cudaMemAllocationType;
+typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
+typedef enum cudaMemAccessFlags cudaMemAccessFlags;
+typedef enum cudaMemoryType cudaMemoryType;
 typedef enum cudaMemcpyKind cudaMemcpyKind;
 typedef enum cudaDeviceAttr cudaDeviceAttr;
 typedef enum cudaFuncAttribute cudaFuncAttribute;
@@ -161,12 +175,63 @@ _Static_assert(SAME(__typeof__(&__cudaGetKernel), cudaError_t (*)(cudaKernel_t *
 	"__cudaGetKernel");
 _Static_assert(SAME(__typeof__(&__cudaLaunchKernel), cudaError_t (*)(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
 	"__cudaLaunchKernel");
+_Static_assert(SAME(__typeof__(&cudaMalloc3D), cudaError_t (*)(cudaPitchedPtr *pitchedDevPtr, cudaExtent extent)),
+	"cudaMalloc3D");
+_Static_assert(SAME(__typeof__(&cudaMemcpy3D), cudaError_t (*)(const cudaMemcpy3DParms *p)),
+	"cudaMemcpy3D");
+_Static_assert(SAME(__typeof__(&cudaMemcpy3DAsync), cudaError_t (*)(const cudaMemcpy3DParms *p, cudaStream_t stream)),
+	"cudaMemcpy3DAsync");
+_Static_assert(SAME(__typeof__(&cudaMemset2D), cudaError_t (*)(void *devPtr, size_t pitch, int value, size_t width, size_t height)),
+	"cudaMemset2D");
+_Static_assert(SAME(__typeof__(&cudaMemset2DAsync), cudaError_t (*)(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)),
+	"cudaMemset2DAsync");
+_Static_assert(SAME(__typeof__(&cudaMemset3D), cudaError_t (*)(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent)),
+	"cudaMemset3D");
+_Static_assert(SAME(__typeof__(&cudaMemset3DAsync), cudaError_t (*)(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent, cudaStream_t stream)),
+	"cudaMemset3DAsync");
+_Static_assert(SAME(__typeof__(&cudaMallocAsync), cudaError_t (*)(void **devPtr, size_t size, cudaStream_t hStream)),
+	"cudaMallocAsync");
+_Static_assert(SAME(__typeof__(&cudaFreeAsync), cudaError_t (*)(void *devPtr, cudaStream_t hStream)),
+	"cudaFreeAsync");
+_Static_assert(SAME(__typeof__(&cudaMallocFromPoolAsync), cudaError_t (*)(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)),
+	"cudaMallocFromPoolAsync");
+_Static_assert(SAME(__typeof__(&cudaMemPoolCreate), cudaError_t (*)(cudaMemPool_t *memPool, const cudaMemPoolProps *poolProps)),
+	"cudaMemPoolCreate");
+_Static_assert(SAME(__typeof__(&cudaMemPoolDestroy), cudaError_t (*)(cudaMemPool_t memPool)),
+	"cudaMemPoolDestroy");
+_Static_assert(SAME(__typeof__(&cudaMemPoolTrimTo), cudaError_t (*)(cudaMemPool_t memPool, size_t minBytesToKeep)),
+	"cudaMemPoolTrimTo");
+_Static_assert(SAME(__typeof__(&cudaMemPoolSetAttribute), cudaError_t (*)(cudaMemPool_t memPool, cudaMemPoolAttr attr, void *value)),
+	"cudaMemPoolSetAttribute");
+_Static_assert(SAME(__typeof__(&cudaMemPoolGetAttribute), cudaError_t (*)(cudaMemPool_t memPool, cudaMemPoolAttr attr, void *value)),
+	"cudaMemPoolGetAttribute");
+_Static_assert(SAME(__typeof__(&cudaMemPoolSetAccess), cudaError_t (*)(cudaMemPool_t memPool, const cudaMemAccessDesc *descList, size_t count)),
+	"cudaMemPoolSetAccess");
+_Static_assert(SAME(__typeof__(&cudaMemPoolGetAccess), cudaError_t (*)(cudaMemAccessFlags *flags, cudaMemPool_t memPool, cudaMemLocation *location)),
+	"cudaMemPoolGetAccess");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetDefaultMemPool), cudaError_t (*)(cudaMemPool_t *memPool, int device)),
+	"cudaDeviceGetDefaultMemPool");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetMemPool), cudaError_t (*)(cudaMemPool_t *memPool, int device)),
+	"cudaDeviceGetMemPool");
+_Static_assert(SAME(__typeof__(&cudaDeviceSetMemPool), cudaError_t (*)(int device, cudaMemPool_t memPool)),
+	"cudaDeviceSetMemPool");
+_Static_assert(SAME(__typeof__(&cudaPointerGetAttributes), cudaError_t (*)(cudaPointerAttributes *attributes, const void *ptr)),
+	"cudaPointerGetAttributes");
+_Static_assert(SAME(__typeof__(&cudaHostGetFlags), cudaError_t (*)(unsigned int *pFlags, void *pHost)),
+	"cudaHostGetFlags");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
 _Static_assert(sizeof(cudaFuncAttribute) == sizeof(int32_t), "cudaFuncAttribute");
 _Static_assert(sizeof(cudaFuncCache) == sizeof(int32_t), "cudaFuncCache");
+_Static_assert(sizeof(cudaMemAccessFlags) == sizeof(int32_t), "cudaMemAccessFlags");
+_Static_assert(sizeof(cudaMemAllocationHandleType) == sizeof(int32_t), "cudaMemAllocationHandleType");
+_Static_assert(sizeof(cudaMemAllocationType) == sizeof(int32_t), "cudaMemAllocationType");
+_Static_assert(sizeof(cudaMemLocationType) == sizeof(int32_t), "cudaMemLocationType");
+_Static_assert(sizeof(cudaMemPoolAttr) == sizeof(int32_t), "cudaMemPoolAttr");
 _Static_assert(sizeof(cudaMemcpyKind) == sizeof(int32_t), "cudaMemcpyKind");
+_Static_assert(sizeof(cudaMemoryType) == sizeof(int32_t), "cudaMemoryType");
+_Static_assert(sizeof(long) == sizeof(int64_t), "long");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->name), char[256]), "cudaDeviceProp.name");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->uuid), cudaUUID_t), "cudaDeviceProp.uuid");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->luid), char[8]), "cudaDeviceProp.luid");
@@ -260,6 +325,9 @@ _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->gpuPciDeviceID), unsigned 
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->gpuPciSubsystemID), unsigned int), "cudaDeviceProp.gpuPciSubsystemID");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->hostNumaMultinodeIpcSupported), int), "cudaDeviceProp.hostNumaMultinodeIpcSupported");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->reserved), int[56]), "cudaDeviceProp.reserved");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->width), size_t), "cudaExtent.width");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->height), size_t), "cudaExtent.height");
+_Static_assert(SAME(__typeof__(((cudaExtent *)0)->depth), size_t), "cudaExtent.depth");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->sharedSizeBytes), size_t), "cudaFuncAttributes.sharedSizeBytes");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->constSizeBytes), size_t), "cudaFuncAttributes.constSizeBytes");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->localSizeBytes), size_t), "cudaFuncAttributes.localSizeBytes");
@@ -277,6 +345,37 @@ _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->requiredClusterDepth),
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->clusterSchedulingPolicyPreference), int), "cudaFuncAttributes.clusterSchedulingPolicyPreference");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->nonPortableClusterSizeAllowed), int), "cudaFuncAttributes.nonPortableClusterSizeAllowed");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->reserved), int[16]), "cudaFuncAttributes.reserved");
+_Static_assert(SAME(__typeof__(((cudaMemAccessDesc *)0)->location), cudaMemLocation), "cudaMemAccessDesc.location");
+_Static_assert(SAME(__typeof__(((cudaMemAccessDesc *)0)->flags), cudaMemAccessFlags), "cudaMemAccessDesc.flags");
+_Static_assert(SAME(__typeof__(((cudaMemLocation *)0)->type), cudaMemLocationType), "cudaMemLocation.type");
+_Static_assert(SAME(__typeof__(((cudaMemLocation *)0)->id), int), "cudaMemLocation.id");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->allocType), cudaMemAllocationType), "cudaMemPoolProps.allocType");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->handleTypes), cudaMemAllocationHandleType), "cudaMemPoolProps.handleTypes");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->location), cudaMemLocation), "cudaMemPoolProps.location");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->win32SecurityAttributes), void *), "cudaMemPoolProps.win32SecurityAttributes");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->maxSize), size_t), "cudaMemPoolProps.maxSize");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->usage), unsigned short), "cudaMemPoolProps.usage");
+_Static_assert(SAME(__typeof__(((cudaMemPoolProps *)0)->reserved), unsigned char[54]), "cudaMemPoolProps.reserved");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcArray), cudaArray_t), "cudaMemcpy3DParms.srcArray");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcPos), cudaPos), "cudaMemcpy3DParms.srcPos");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->srcPtr), cudaPitchedPtr), "cudaMemcpy3DParms.srcPtr");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstArray), cudaArray_t), "cudaMemcpy3DParms.dstArray");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPos), cudaPos), "cudaMemcpy3DParms.dstPos");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPtr), cudaPitchedPtr), "cudaMemcpy3DParms.dstPtr");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->extent), cudaExtent), "cudaMemcpy3DParms.extent");
+_Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->kind), cudaMemcpyKind), "cudaMemcpy3DParms.kind");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->ptr), void *), "cudaPitchedPtr.ptr");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->pitch), size_t), "cudaPitchedPtr.pitch");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->xsize), size_t), "cudaPitchedPtr.xsize");
+_Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->ysize), size_t), "cudaPitchedPtr.ysize");
+_Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->type), cudaMemoryType), "cudaPointerAttributes.type");
+_Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->device), int), "cudaPointerAttributes.device");
+_Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->devicePointer), void *), "cudaPointerAttributes.devicePointer");
+_Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->hostPointer), void *), "cudaPointerAttributes.hostPointer");
+_Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->reserved), long[8]), "cudaPointerAttributes.reserved");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->x), size_t), "cudaPos.x");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->y), size_t), "cudaPos.y");
+_Static_assert(SAME(__typeof__(((cudaPos *)0)->z), size_t), "cudaPos.z");
 _Static_assert(SAME(__typeof__(((cudaUUID_t *)0)->bytes), char[16]), "cudaUUID_t.bytes");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->x), unsigned int), "dim3.x");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->y), unsigned int), "dim3.y");
@@ -360,6 +459,9 @@ _Static_assert((int64_t)(cudaMemcpyDeviceToDevice) == 3, "cudaMemcpyDeviceToDevi
 _Static_assert((int64_t)(cudaMemcpyDeviceToHost) == 2, "cudaMemcpyDeviceToHost");
 _Static_assert((int64_t)(cudaMemcpyHostToDevice) == 1, "cudaMemcpyHostToDevice");
 _Static_assert((int64_t)(cudaMemcpyHostToHost) == 0, "cudaMemcpyHostToHost");
+_Static_assert((int64_t)(cudaMemoryTypeDevice) == 2, "cudaMemoryTypeDevice");
+_Static_assert((int64_t)(cudaMemoryTypeHost) == 1, "cudaMemoryTypeHost");
+_Static_assert((int64_t)(cudaMemoryTypeUnregistered) == 0, "cudaMemoryTypeUnregistered");
 _Static_assert((int64_t)(cudaSuccess) == 0, "cudaSuccess");
 
 int main(void) { return 0; }

@@ -139,7 +139,7 @@ typedef struct {
 } wrapper;
 
 /* A fat binary with one entry, which is PTX text. */
-static void *fat_binary(const char *text)
+static __attribute__((unused)) void *fat_binary(const char *text)
 {
 	size_t bytes = (strlen(text) + 8) & ~(size_t)7;
 	uint64_t *all = calloc(1, 32 + bytes);

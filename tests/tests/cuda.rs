@@ -4,6 +4,7 @@ use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::cuda::{board, driver};
 use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, guest_program};
+use std::collections::BTreeSet;
 
 fn run(board: &str, options: &[&str], source: &str) -> Finished {
     let program = guest_program(source, Link::Cuda).display().to_string();
@@ -13,28 +14,37 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
 
 const RULES: &str = "tests/guest/cuda_rules.c";
 
-/// Every check of the program passes, live and from its recording.
-#[test]
-fn calls_do_what_the_api_promises() {
+/// Every check of a program passes, live and from its recording; the entry points that it
+/// calls.
+fn passes(source: &str, list: &str) -> BTreeSet<String> {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
-    let [env, list] = LIST_CALLS;
-    let live = run(board.address(), &[env, list, "--record", &record], RULES);
-    let failed: Vec<_> = live
-        .stdout
-        .lines()
-        .filter(|line| !line.starts_with("ok "))
-        .collect();
+    let [env, calls] = LIST_CALLS;
+    let live = run(board.address(), &[env, calls, "--record", &record], source);
+    let lines = live.stdout.lines();
+    let failed: Vec<_> = lines.filter(|line| !line.starts_with("ok ")).collect();
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
+    covers(list, &called);
+    let replayed = run(&format!("replay:{record}"), &[], source).ok();
+    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+    called
+}
+
+#[test]
+fn memory_does_what_the_api_promises() {
+    let called = passes("tests/guest/cuda_memory.c", "cuda_memory");
+    assert!(called.contains("cuMemcpy3DAsync_v2"), "{called:?}");
+}
+
+#[test]
+fn calls_do_what_the_api_promises() {
+    let called = passes(RULES, "cuda_rules");
     for name in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"] {
         assert!(called.contains(name), "{called:?}");
     }
-    covers("cuda_rules", &called);
-    let replayed = run(&format!("replay:{record}"), &[], RULES).ok();
-    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
 }
 
 /// The report has the calls, with the GPU's time.

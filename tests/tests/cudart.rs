@@ -4,6 +4,7 @@ use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::cuda::board;
 use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, Width, guest_program};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 const PROGRAM: &str = "tests/guest/cuda_runtime.c";
@@ -15,15 +16,15 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
     Run::new(args).finish()
 }
 
-/// Every check of the program passes, live and from its recording.
-#[test]
-fn calls_do_what_the_runtime_promises() {
+/// Every check of a program passes, live and from its recording; the entry points that it
+/// calls.
+fn passes(source: &str, list: &str) -> BTreeSet<String> {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
-    let [env, list] = LIST_CALLS;
-    let options = [env, list, "--record", &record];
-    let live = run(board.address(), &options, PROGRAM);
+    let [env, calls] = LIST_CALLS;
+    let options = [env, calls, "--record", &record];
+    let live = run(board.address(), &options, source);
     let failed: Vec<_> = live
         .stdout
         .lines()
@@ -32,12 +33,25 @@ fn calls_do_what_the_runtime_promises() {
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
+    covers(list, &called);
+    let replayed = run(&format!("replay:{record}"), &[], source).ok();
+    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+    called
+}
+
+#[test]
+fn calls_do_what_the_runtime_promises() {
+    let called = passes(PROGRAM, "cuda_runtime");
     for name in ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"] {
         assert!(called.contains(name), "{called:?}");
     }
-    covers("cuda_runtime", &called);
-    let replayed = run(&format!("replay:{record}"), &[], PROGRAM).ok();
-    assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+}
+
+#[test]
+fn memory_does_what_the_runtime_promises() {
+    let called = passes("tests/guest/cuda_runtime_memory.c", "cuda_runtime_memory");
+    // A copy of rows is one call.
+    assert!(called.contains("cuMemcpy2DAsync_v2"), "{called:?}");
 }
 
 /// Without the board's driver there is no device, which is an error and no crash.

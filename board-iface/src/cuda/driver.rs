@@ -219,6 +219,7 @@ impl References for Driver {
             cuCtxDestroy_v2,
             cuStreamDestroy_v2,
             cuModuleUnload,
+            cuMemPoolDestroy,
             ..
         } = self.functions;
         let object = object.as_ptr();
@@ -228,7 +229,9 @@ impl References for Driver {
                 Kind::Context => cuCtxDestroy_v2.map(|end| end(object.cast())),
                 Kind::Stream => cuStreamDestroy_v2.map(|end| end(object.cast())),
                 Kind::Module => cuModuleUnload.map(|end| end(object.cast())),
-                Kind::Function | Kind::Event => None,
+                // A device's own is not destroyed by that.
+                Kind::Pool => cuMemPoolDestroy.map(|end| end(object.cast())),
+                Kind::Function | Kind::Event | Kind::Array => None,
             }
         };
     }

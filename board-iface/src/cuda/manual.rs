@@ -5,6 +5,7 @@ use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::memory::Owner;
 use super::pinned::Staged;
+use super::rectangles::{self, Ask, Filled};
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, References, Refusal};
@@ -106,8 +107,15 @@ impl Session {
         Ok(all)
     }
 
+    /// An operation that is not begun.
+    pub(super) fn refuse(&mut self, call: &mut Call, error: CUresult) -> CUresult {
+        call.set_enqueued();
+        call.reject(error);
+        error
+    }
+
     /// Puts a copy or another operation on memory on its stream, if that is the session's.
-    fn on_memory(
+    pub(super) fn on_memory(
         &mut self,
         call: &mut Call,
         at: At,
@@ -118,9 +126,7 @@ impl Session {
             .iter()
             .all(|(from, len)| self.ranges.has(*from, *len))
         {
-            call.set_enqueued();
-            call.reject(CUDA_ERROR_INVALID_VALUE);
-            return Ok(CUDA_ERROR_INVALID_VALUE);
+            return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
         self.put(call, at, Some(work))
     }
@@ -268,6 +274,32 @@ macro_rules! on_memory {
             let result = $body?;
             Ok(wire::$reply { result })
         })*
+    };
+}
+
+/// What the arguments of a rectangle's copy ask for: they have the same names in all.
+macro_rules! ask {
+    ($args:ident) => {
+        Ask {
+            to: &$args.to,
+            from: &$args.from,
+            size: &$args.size,
+            data: &$args.data,
+            room: $args.room,
+        }
+    };
+}
+
+/// Likewise of a rectangle that is set.
+macro_rules! filled {
+    ($args:ident) => {
+        Filled {
+            to: $args.to,
+            pitch: $args.pitch,
+            value: $args.value,
+            width: $args.width,
+            height: $args.height,
+        }
     };
 }
 
@@ -605,6 +637,30 @@ impl Manual for Board {
             session.set(call, at, (a.to, a.value, a.count), 2);
         cu_memset_d32async, wire::CuMemsetD32AsyncArgs, CuMemsetD32AsyncReply, |session, call, at, a|
             session.set(call, at, (a.to, a.value, a.count), 4);
+        cu_memcpy2d_v2, wire::CuMemcpy2DV2Args<'_>, CuMemcpy2DV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy2d_unaligned_v2, wire::CuMemcpy2DUnalignedV2Args<'_>, CuMemcpy2DUnalignedV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy2d_async_v2, wire::CuMemcpy2DAsyncV2Args<'_>, CuMemcpy2DAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy3d_v2, wire::CuMemcpy3DV2Args<'_>, CuMemcpy3DV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy3d_async_v2, wire::CuMemcpy3DAsyncV2Args<'_>, CuMemcpy3DAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memset_d2d8_v2, wire::CuMemsetD2D8V2Args, CuMemsetD2D8V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 1);
+        cu_memset_d2d8async, wire::CuMemsetD2D8AsyncArgs, CuMemsetD2D8AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 1);
+        cu_memset_d2d16_v2, wire::CuMemsetD2D16V2Args, CuMemsetD2D16V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 2);
+        cu_memset_d2d16async, wire::CuMemsetD2D16AsyncArgs, CuMemsetD2D16AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 2);
+        cu_memset_d2d32_v2, wire::CuMemsetD2D32V2Args, CuMemsetD2D32V2Reply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 4);
+        cu_memset_d2d32async, wire::CuMemsetD2D32AsyncArgs, CuMemsetD2D32AsyncReply, |session, call, at, a|
+            rectangles::set(session, call, at, filled!(a), 4);
+        cu_mem_free_async, wire::CuMemFreeAsyncArgs, CuMemFreeAsyncReply, |session, call, at, a|
+            session.free_on(call, at, a.address);
         cu_event_record, wire::CuEventRecordArgs, CuEventRecordReply, |session, call, at, _a|
             session.put(call, at, None);
         gil_mark, wire::GilMarkArgs, GilMarkReply, |session, call, at, _a|
@@ -647,6 +703,107 @@ impl Manual for Board {
         Ok(wire::CuStreamDestroyV2Reply {
             result: CUDA_SUCCESS,
         })
+    }
+
+    fn cu_mem_alloc_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocAsyncArgs,
+    ) -> Result<wire::CuMemAllocAsyncReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let (result, address) = session.allocate_on(call, at, args.pool, args.bytes)?;
+        Ok(wire::CuMemAllocAsyncReply { result, address })
+    }
+
+    fn cu_mem_alloc_from_pool_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocFromPoolAsyncArgs,
+    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let (result, address) = session.allocate_on(call, at, args.pool, args.bytes)?;
+        Ok(wire::CuMemAllocFromPoolAsyncReply { result, address })
+    }
+
+    fn cu_mem_pool_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolCreateArgs,
+    ) -> Result<wire::CuMemPoolCreateReply, Refusal> {
+        let result = session.make_pool(call, args.new, args.device, args.bytes)?;
+        Ok(wire::CuMemPoolCreateReply { result })
+    }
+
+    fn cu_mem_pool_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolDestroyArgs,
+    ) -> Result<wire::CuMemPoolDestroyReply, Refusal> {
+        let result = session.destroy_pool(call, args.pool)?;
+        Ok(wire::CuMemPoolDestroyReply { result })
+    }
+
+    fn cu_mem_pool_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAttributeArgs,
+    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal> {
+        let result = session.set_pool_attribute(call, args.pool, args.attr, args.value)?;
+        Ok(wire::CuMemPoolSetAttributeReply { result })
+    }
+
+    fn cu_mem_pool_trim_to(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolTrimToArgs,
+    ) -> Result<wire::CuMemPoolTrimToReply, Refusal> {
+        let result = session.trim_pool(call, args.pool, args.bytes)?;
+        Ok(wire::CuMemPoolTrimToReply { result })
+    }
+
+    fn cu_mem_pool_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAccessArgs,
+    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal> {
+        let result = session.share_pool(call, args.pool, &args.map)?;
+        Ok(wire::CuMemPoolSetAccessReply { result })
+    }
+
+    fn cu_device_get_default_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDefaultMemPoolArgs,
+    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal> {
+        let result = session.default_pool(call, args.new, args.dev)?;
+        Ok(wire::CuDeviceGetDefaultMemPoolReply { result })
+    }
+
+    fn cu_device_set_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceSetMemPoolArgs,
+    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal> {
+        let result = session.use_pool(call, args.dev, args.pool)?;
+        Ok(wire::CuDeviceSetMemPoolReply { result })
+    }
+
+    fn cu_mem_pool_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAttributeArgs,
+    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal> {
+        let (result, value) = session.pool_attribute(call, args.pool, args.attr)?;
+        Ok(wire::CuMemPoolGetAttributeReply { result, value })
+    }
+
+    fn cu_mem_pool_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAccessArgs,
+    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal> {
+        let (result, flags) = session.pool_access(call, args.pool, args.device)?;
+        Ok(wire::CuMemPoolGetAccessReply { result, flags })
     }
 
     /// The host has heard of it.

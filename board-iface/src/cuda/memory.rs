@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum Owner {
     /// It was allocated in this context, and is freed by its address.
     Context(Handle),
+    /// It was allocated in the order of a stream of this context, and is freed by its address.
+    Stream(Handle),
     /// It is a variable of this module of this context.
     Module {
         /// The module.
@@ -22,7 +24,9 @@ impl Owner {
     /// The context.
     pub fn context(self) -> Handle {
         match self {
-            Self::Context(context) | Self::Module { context, .. } => context,
+            Self::Context(context) | Self::Stream(context) | Self::Module { context, .. } => {
+                context
+            }
         }
     }
 }
@@ -57,13 +61,27 @@ impl Ranges {
     /// Takes out what was allocated at an address; its context.
     pub fn take(&mut self, address: u64) -> Option<Handle> {
         match self.0.get(&address)? {
-            (_, Owner::Context(context)) => {
+            (_, Owner::Context(context) | Owner::Stream(context)) => {
                 let context = *context;
                 self.0.remove(&address);
                 Some(context)
             }
             _ => None,
         }
+    }
+
+    /// Whether memory was allocated at an address.
+    pub fn is_allocated(&self, address: u64) -> bool {
+        let known = self.0.get(&address);
+        known.is_some_and(|(_, owner)| !matches!(owner, Owner::Module { .. }))
+    }
+
+    /// The addresses of what was allocated in the order of a context's streams.
+    pub fn of_streams(&self, context: Handle) -> Vec<u64> {
+        let is_its = |(address, (_, owner)): (&u64, &(u64, Owner))| {
+            (*owner == Owner::Stream(context)).then_some(*address)
+        };
+        self.0.iter().filter_map(is_its).collect()
     }
 
     /// A context or module is gone, and what it had.
@@ -91,6 +109,13 @@ mod tests {
         assert!(!ranges.has(105, u64::MAX) && !ranges.has(u64::MAX, 1));
         assert_eq!(ranges.take(101), None);
         assert_eq!(ranges.take(200), None, "a variable is not freed");
+        assert!(ranges.is_allocated(100) && !ranges.is_allocated(200) && !ranges.is_allocated(101));
+        ranges.add(300, 8, Owner::Stream(other));
+        assert_eq!(ranges.of_streams(other), [300]);
+        assert_eq!(
+            (ranges.of_streams(Handle(1)), ranges.take(300)),
+            (vec![], Some(other))
+        );
         ranges.forget(|owner| owner == of_module);
         assert!(!ranges.has(200, 1) && ranges.has(100, 1));
         assert_eq!(ranges.take(100), Some(Handle(1)));

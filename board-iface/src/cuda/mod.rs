@@ -8,6 +8,8 @@
 //! | [`session`] | one guest program's objects |
 //! | `operations` | operations under way: what they use, and how long they take |
 //! | [`memory`] | the device's memory that a session has |
+//! | `rectangles` | rectangles of the device's memory: copied, and set |
+//! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `manual` | the calls that are written by hand |
 //!
 //! Contexts of the guest are contexts of the driver, and its streams the driver's. Its events
@@ -15,11 +17,14 @@
 //! in front of it and behind it on its stream.
 
 pub mod driver;
+#[allow(non_snake_case, reason = "the API's names")]
 pub mod generated;
 mod manual;
 pub mod memory;
 mod operations;
 mod pinned;
+mod pools;
+mod rectangles;
 pub mod session;
 pub mod support;
 

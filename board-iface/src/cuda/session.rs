@@ -63,6 +63,11 @@ pub enum Data {
     Of(Handle),
     /// Of a function.
     Function(Function),
+    /// Of a pool of memory: whether the session made it.
+    Pool {
+        /// It is not the device's own.
+        is_own: bool,
+    },
 }
 
 /// A context.
@@ -336,6 +341,11 @@ impl Session {
         Ok(pointer)
     }
 
+    /// Whether the session made this pool.
+    pub(super) fn made_pool(&self, pool: Handle) -> bool {
+        matches!(self.table.data(pool), Some(Data::Pool { is_own: true }))
+    }
+
     /// A module is gone: its functions and variables are, too.
     pub(super) fn forget_module(&mut self, module: Handle) {
         for (number, _) in self.table.all() {
@@ -367,6 +377,7 @@ impl Session {
             self.operations
                 .ended(number, finished.later(number, memory));
         }
+        self.free_streams_memory(context);
         for (number, object) in self.table.all() {
             let is_its = match self.table.data(number) {
                 Some(Data::Of(owner)) => *owner == context,

@@ -23,6 +23,9 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         83 => 1,
         75 => 9,
         76 => 0,
+        // Pools of memory; and, which the guest's library answers, handles for other processes.
+        115 => 1,
+        119 => 1,
         0..=200 => 0,
         _ => return None,
     })

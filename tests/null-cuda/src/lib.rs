@@ -17,6 +17,8 @@
 )]
 
 mod device;
+mod pools;
+mod rectangles;
 mod state;
 
 use device::{attribute, function_attribute};
@@ -643,8 +645,7 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
 pub unsafe extern "C" fn cuMemFree_v2(address: u64) -> Code {
     run(|state| {
         state.current()?;
-        let freed = state.memory.remove(&address);
-        freed.map(drop).ok_or(INVALID_VALUE)
+        state.free(address)
     })
 }
 

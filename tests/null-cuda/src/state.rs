@@ -99,6 +99,33 @@ pub struct Event {
     pub at_ns: u64,
 }
 
+/// Where stream-ordered memory comes from: bytes, and what a program chose.
+#[derive(Debug)]
+pub struct Pool {
+    /// Most bytes; 0 for no limit.
+    pub max: u64,
+    pub used: u64,
+    pub high: u64,
+    pub reserved: u64,
+    pub threshold: u64,
+    pub reuse: [i32; 3],
+    pub access: i32,
+}
+
+impl Pool {
+    pub fn new(max: u64) -> Self {
+        Self {
+            max,
+            used: 0,
+            high: 0,
+            reserved: 0,
+            threshold: 0,
+            reuse: [1; 3],
+            access: 3,
+        }
+    }
+}
+
 /// What takes time.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
@@ -131,6 +158,12 @@ pub struct State {
     pub events: Objects<Event>,
     /// The primary context and its references.
     pub primary: Option<(usize, u32)>,
+    pub pools: Objects<Pool>,
+    /// The device's own, once it was asked for, and the one that it has.
+    pub default_pool: usize,
+    pub current_pool: usize,
+    /// Which pool the memory at an address came from.
+    pub pooled: BTreeMap<u64, usize>,
     /// By address: the context, and the bytes.
     pub memory: BTreeMap<u64, (usize, Vec<u8>)>,
     /// The host's pinned memory.
@@ -147,6 +180,10 @@ static STATE: Mutex<State> = Mutex::new(State {
     streams: Objects::new(),
     events: Objects::new(),
     primary: None,
+    pools: Objects::new(),
+    default_pool: 0,
+    current_pool: 0,
+    pooled: BTreeMap::new(),
     memory: BTreeMap::new(),
     pinned: BTreeMap::new(),
     pinned_copied: 0,

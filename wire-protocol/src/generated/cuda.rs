@@ -17,12 +17,16 @@ pub const API: u16 = 4;
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// `CUarray`
+    Array,
     /// `CUcontext`
     Context,
     /// `CUevent`
     Event,
     /// `CUfunction`
     Function,
+    /// `CUmemoryPool`
+    Pool,
     /// `CUmodule`
     Module,
     /// `CUstream`
@@ -33,9 +37,11 @@ impl Kind {
     /// Its name in C.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Array => "CUarray",
             Self::Context => "CUcontext",
             Self::Event => "CUevent",
             Self::Function => "CUfunction",
+            Self::Pool => "CUmemoryPool",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
         }
@@ -44,9 +50,11 @@ impl Kind {
     /// The error for a handle that is none.
     pub const fn invalid(self) -> i32 {
         match self {
+            Self::Array => 400,
             Self::Context => 201,
             Self::Event => 400,
             Self::Function => 400,
+            Self::Pool => 1,
             Self::Module => 400,
             Self::Stream => 400,
         }
@@ -55,9 +63,11 @@ impl Kind {
     /// The call that ends the last reference.
     pub const fn release(self) -> Option<Op> {
         match self {
+            Self::Array => None,
             Self::Context => None,
             Self::Event => None,
             Self::Function => None,
+            Self::Pool => None,
             Self::Module => None,
             Self::Stream => None,
         }
@@ -264,6 +274,60 @@ pub const CU_GET_PROC_ADDRESS: Op = Op::new(API, 95);
 pub const CU_GET_PROC_ADDRESS_V2: Op = Op::new(API, 96);
 /// `cuGetExportTable`.
 pub const CU_GET_EXPORT_TABLE: Op = Op::new(API, 97);
+/// `cuMemcpy2D_v2`.
+pub const CU_MEMCPY2D_V2: Op = Op::new(API, 200);
+/// `cuMemcpy2DUnaligned_v2`.
+pub const CU_MEMCPY2D_UNALIGNED_V2: Op = Op::new(API, 201);
+/// `cuMemcpy2DAsync_v2`.
+pub const CU_MEMCPY2D_ASYNC_V2: Op = Op::new(API, 202);
+/// `cuMemcpy3D_v2`.
+pub const CU_MEMCPY3D_V2: Op = Op::new(API, 203);
+/// `cuMemcpy3DAsync_v2`.
+pub const CU_MEMCPY3D_ASYNC_V2: Op = Op::new(API, 204);
+/// `cuMemsetD2D8_v2`.
+pub const CU_MEMSET_D2D8_V2: Op = Op::new(API, 205);
+/// `cuMemsetD2D16_v2`.
+pub const CU_MEMSET_D2D16_V2: Op = Op::new(API, 206);
+/// `cuMemsetD2D32_v2`.
+pub const CU_MEMSET_D2D32_V2: Op = Op::new(API, 207);
+/// `cuMemsetD2D8Async`.
+pub const CU_MEMSET_D2D8ASYNC: Op = Op::new(API, 208);
+/// `cuMemsetD2D16Async`.
+pub const CU_MEMSET_D2D16ASYNC: Op = Op::new(API, 209);
+/// `cuMemsetD2D32Async`.
+pub const CU_MEMSET_D2D32ASYNC: Op = Op::new(API, 210);
+/// `cuMemAllocAsync`.
+pub const CU_MEM_ALLOC_ASYNC: Op = Op::new(API, 211);
+/// `cuMemAllocFromPoolAsync`.
+pub const CU_MEM_ALLOC_FROM_POOL_ASYNC: Op = Op::new(API, 212);
+/// `cuMemFreeAsync`.
+pub const CU_MEM_FREE_ASYNC: Op = Op::new(API, 213);
+/// `cuMemPoolCreate`.
+pub const CU_MEM_POOL_CREATE: Op = Op::new(API, 214);
+/// `cuMemPoolDestroy`.
+pub const CU_MEM_POOL_DESTROY: Op = Op::new(API, 215);
+/// `cuMemPoolSetAttribute`.
+pub const CU_MEM_POOL_SET_ATTRIBUTE: Op = Op::new(API, 216);
+/// `cuMemPoolGetAttribute`.
+pub const CU_MEM_POOL_GET_ATTRIBUTE: Op = Op::new(API, 217);
+/// `cuMemPoolTrimTo`.
+pub const CU_MEM_POOL_TRIM_TO: Op = Op::new(API, 218);
+/// `cuMemPoolSetAccess`.
+pub const CU_MEM_POOL_SET_ACCESS: Op = Op::new(API, 219);
+/// `cuMemPoolGetAccess`.
+pub const CU_MEM_POOL_GET_ACCESS: Op = Op::new(API, 220);
+/// `cuDeviceGetDefaultMemPool`.
+pub const CU_DEVICE_GET_DEFAULT_MEM_POOL: Op = Op::new(API, 221);
+/// `cuDeviceGetMemPool`.
+pub const CU_DEVICE_GET_MEM_POOL: Op = Op::new(API, 222);
+/// `cuDeviceSetMemPool`.
+pub const CU_DEVICE_SET_MEM_POOL: Op = Op::new(API, 223);
+/// `cuPointerGetAttribute`.
+pub const CU_POINTER_GET_ATTRIBUTE: Op = Op::new(API, 224);
+/// `cuPointerGetAttributes`.
+pub const CU_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 225);
+/// `cuPointerSetAttribute`.
+pub const CU_POINTER_SET_ATTRIBUTE: Op = Op::new(API, 226);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -755,6 +819,141 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 97,
         name: "cuGetExportTable",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 200,
+        name: "cuMemcpy2D_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 201,
+        name: "cuMemcpy2DUnaligned_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 202,
+        name: "cuMemcpy2DAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 203,
+        name: "cuMemcpy3D_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 204,
+        name: "cuMemcpy3DAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 205,
+        name: "cuMemsetD2D8_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 206,
+        name: "cuMemsetD2D16_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 207,
+        name: "cuMemsetD2D32_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 208,
+        name: "cuMemsetD2D8Async",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 209,
+        name: "cuMemsetD2D16Async",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 210,
+        name: "cuMemsetD2D32Async",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 211,
+        name: "cuMemAllocAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 212,
+        name: "cuMemAllocFromPoolAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 213,
+        name: "cuMemFreeAsync",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 214,
+        name: "cuMemPoolCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 215,
+        name: "cuMemPoolDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 216,
+        name: "cuMemPoolSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 217,
+        name: "cuMemPoolGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 218,
+        name: "cuMemPoolTrimTo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 219,
+        name: "cuMemPoolSetAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 220,
+        name: "cuMemPoolGetAccess",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 221,
+        name: "cuDeviceGetDefaultMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 222,
+        name: "cuDeviceGetMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 223,
+        name: "cuDeviceSetMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 224,
+        name: "cuPointerGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 225,
+        name: "cuPointerGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 226,
+        name: "cuPointerSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -1610,6 +1809,389 @@ pub struct CuEventRecordReply {
     pub result: i32,
 }
 
+/// Arguments of `cuMemcpy2D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy2DUnaligned_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DUnalignedV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2DUnaligned_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DUnalignedV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy2DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy2DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy2DAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy3D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy3D_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpy3DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpy3DAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpy3DAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D8_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D8_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D16_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D16_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D32_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32V2Args {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D32_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32V2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D8Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D8Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D8AsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D16Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D16Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D16AsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemsetD2D32Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32AsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: u64,
+    pub pitch: u64,
+    pub value: u32,
+    pub width: u64,
+    pub height: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemsetD2D32Async`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemsetD2D32AsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemAllocAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub pool: Handle,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemAllocAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocAsyncReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocFromPoolAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub pool: Handle,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAllocFromPoolAsyncReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `cuMemFreeAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemFreeAsyncArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub address: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemFreeAsync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemFreeAsyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolCreateArgs {
+    pub new: Handle,
+    pub device: i32,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemPoolCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolCreateReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolDestroyArgs {
+    pub pool: Handle,
+}
+
+/// Reply of `cuMemPoolDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAttributeArgs {
+    pub pool: Handle,
+    pub attr: i32,
+    pub value: u64,
+}
+
+/// Reply of `cuMemPoolSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAttributeReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAttributeArgs {
+    pub pool: Handle,
+    pub attr: i32,
+}
+
+/// Reply of `cuMemPoolGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAttributeReply {
+    pub result: i32,
+    pub value: u64,
+}
+
+/// Arguments of `cuMemPoolTrimTo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolTrimToArgs {
+    pub pool: Handle,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemPoolTrimTo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolTrimToReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAccessArgs {
+    pub pool: Handle,
+    pub map: Vec<u64>,
+}
+
+/// Reply of `cuMemPoolSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolSetAccessReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemPoolGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAccessArgs {
+    pub pool: Handle,
+    pub device: i32,
+}
+
+/// Reply of `cuMemPoolGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemPoolGetAccessReply {
+    pub result: i32,
+    pub flags: i32,
+}
+
+/// Arguments of `cuDeviceGetDefaultMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDefaultMemPoolArgs {
+    pub new: Handle,
+    pub dev: i32,
+}
+
+/// Reply of `cuDeviceGetDefaultMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDefaultMemPoolReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuDeviceSetMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceSetMemPoolArgs {
+    pub dev: i32,
+    pub pool: Handle,
+}
+
+/// Reply of `cuDeviceSetMemPool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceSetMemPoolReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -1780,6 +2362,55 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             effect.uses(&args.hStream);
             effect
         }
+        CU_MEM_POOL_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.new);
+            effect
+        }
+        CU_MEM_POOL_DESTROY => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolDestroyArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_SET_ATTRIBUTE => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolSetAttributeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_TRIM_TO => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolTrimToArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_MEM_POOL_SET_ACCESS => {
+            succeeded(result, 0)?;
+            let args: CuMemPoolSetAccessArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
+        CU_DEVICE_GET_DEFAULT_MEM_POOL => {
+            succeeded(result, 0)?;
+            let args: CuDeviceGetDefaultMemPoolArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.new);
+            effect
+        }
+        CU_DEVICE_SET_MEM_POOL => {
+            succeeded(result, 0)?;
+            let args: CuDeviceSetMemPoolArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.pool);
+            effect
+        }
         _ => return None,
     })
 }
@@ -1805,6 +2436,20 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEMSET_D32ASYNC => decode::<CuMemsetD32AsyncArgs>(args)?.hStream.0,
         CU_STREAM_WAIT_EVENT => decode::<CuStreamWaitEventArgs>(args)?.hStream.0,
         CU_EVENT_RECORD => decode::<CuEventRecordArgs>(args)?.hStream.0,
+        CU_MEMCPY2D_V2 => decode::<CuMemcpy2DV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY2D_UNALIGNED_V2 => decode::<CuMemcpy2DUnalignedV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY2D_ASYNC_V2 => decode::<CuMemcpy2DAsyncV2Args<'_>>(args)?.hStream.0,
+        CU_MEMCPY3D_V2 => decode::<CuMemcpy3DV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY3D_ASYNC_V2 => decode::<CuMemcpy3DAsyncV2Args<'_>>(args)?.hStream.0,
+        CU_MEMSET_D2D8_V2 => decode::<CuMemsetD2D8V2Args>(args)?.current.0,
+        CU_MEMSET_D2D16_V2 => decode::<CuMemsetD2D16V2Args>(args)?.current.0,
+        CU_MEMSET_D2D32_V2 => decode::<CuMemsetD2D32V2Args>(args)?.current.0,
+        CU_MEMSET_D2D8ASYNC => decode::<CuMemsetD2D8AsyncArgs>(args)?.hStream.0,
+        CU_MEMSET_D2D16ASYNC => decode::<CuMemsetD2D16AsyncArgs>(args)?.hStream.0,
+        CU_MEMSET_D2D32ASYNC => decode::<CuMemsetD2D32AsyncArgs>(args)?.hStream.0,
+        CU_MEM_ALLOC_ASYNC => decode::<CuMemAllocAsyncArgs>(args)?.hStream.0,
+        CU_MEM_ALLOC_FROM_POOL_ASYNC => decode::<CuMemAllocFromPoolAsyncArgs>(args)?.hStream.0,
+        CU_MEM_FREE_ASYNC => decode::<CuMemFreeAsyncArgs>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
         _ => return None,
     })

@@ -12,10 +12,14 @@ pub const API: u16 = 5;
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// `cudaArray_t`
+    Array,
     /// `cudaEvent_t`
     Event,
     /// `cudaKernel_t`
     Kernel,
+    /// `cudaMemPool_t`
+    Pool,
     /// `cudaStream_t`
     Stream,
 }
@@ -24,8 +28,10 @@ impl Kind {
     /// Its name in C.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Array => "cudaArray_t",
             Self::Event => "cudaEvent_t",
             Self::Kernel => "cudaKernel_t",
+            Self::Pool => "cudaMemPool_t",
             Self::Stream => "cudaStream_t",
         }
     }
@@ -33,8 +39,10 @@ impl Kind {
     /// The error for a handle that is none.
     pub const fn invalid(self) -> i32 {
         match self {
+            Self::Array => 400,
             Self::Event => 400,
             Self::Kernel => 400,
+            Self::Pool => 1,
             Self::Stream => 400,
         }
     }
@@ -42,8 +50,10 @@ impl Kind {
     /// The call that ends the last reference.
     pub const fn release(self) -> Option<Op> {
         match self {
+            Self::Array => None,
             Self::Event => None,
             Self::Kernel => None,
+            Self::Pool => None,
             Self::Stream => None,
         }
     }
@@ -189,6 +199,50 @@ pub const __CUDA_POP_CALL_CONFIGURATION: Op = Op::new(API, 65);
 pub const __CUDA_GET_KERNEL: Op = Op::new(API, 66);
 /// `__cudaLaunchKernel`.
 pub const __CUDA_LAUNCH_KERNEL: Op = Op::new(API, 67);
+/// `cudaMalloc3D`.
+pub const CUDA_MALLOC3D: Op = Op::new(API, 200);
+/// `cudaMemcpy3D`.
+pub const CUDA_MEMCPY3D: Op = Op::new(API, 201);
+/// `cudaMemcpy3DAsync`.
+pub const CUDA_MEMCPY3D_ASYNC: Op = Op::new(API, 202);
+/// `cudaMemset2D`.
+pub const CUDA_MEMSET2D: Op = Op::new(API, 203);
+/// `cudaMemset2DAsync`.
+pub const CUDA_MEMSET2D_ASYNC: Op = Op::new(API, 204);
+/// `cudaMemset3D`.
+pub const CUDA_MEMSET3D: Op = Op::new(API, 205);
+/// `cudaMemset3DAsync`.
+pub const CUDA_MEMSET3D_ASYNC: Op = Op::new(API, 206);
+/// `cudaMallocAsync`.
+pub const CUDA_MALLOC_ASYNC: Op = Op::new(API, 207);
+/// `cudaFreeAsync`.
+pub const CUDA_FREE_ASYNC: Op = Op::new(API, 208);
+/// `cudaMallocFromPoolAsync`.
+pub const CUDA_MALLOC_FROM_POOL_ASYNC: Op = Op::new(API, 209);
+/// `cudaMemPoolCreate`.
+pub const CUDA_MEM_POOL_CREATE: Op = Op::new(API, 210);
+/// `cudaMemPoolDestroy`.
+pub const CUDA_MEM_POOL_DESTROY: Op = Op::new(API, 211);
+/// `cudaMemPoolTrimTo`.
+pub const CUDA_MEM_POOL_TRIM_TO: Op = Op::new(API, 212);
+/// `cudaMemPoolSetAttribute`.
+pub const CUDA_MEM_POOL_SET_ATTRIBUTE: Op = Op::new(API, 213);
+/// `cudaMemPoolGetAttribute`.
+pub const CUDA_MEM_POOL_GET_ATTRIBUTE: Op = Op::new(API, 214);
+/// `cudaMemPoolSetAccess`.
+pub const CUDA_MEM_POOL_SET_ACCESS: Op = Op::new(API, 215);
+/// `cudaMemPoolGetAccess`.
+pub const CUDA_MEM_POOL_GET_ACCESS: Op = Op::new(API, 216);
+/// `cudaDeviceGetDefaultMemPool`.
+pub const CUDA_DEVICE_GET_DEFAULT_MEM_POOL: Op = Op::new(API, 217);
+/// `cudaDeviceGetMemPool`.
+pub const CUDA_DEVICE_GET_MEM_POOL: Op = Op::new(API, 218);
+/// `cudaDeviceSetMemPool`.
+pub const CUDA_DEVICE_SET_MEM_POOL: Op = Op::new(API, 219);
+/// `cudaPointerGetAttributes`.
+pub const CUDA_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 220);
+/// `cudaHostGetFlags`.
+pub const CUDA_HOST_GET_FLAGS: Op = Op::new(API, 221);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -526,6 +580,116 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 67,
         name: "__cudaLaunchKernel",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 200,
+        name: "cudaMalloc3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 201,
+        name: "cudaMemcpy3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 202,
+        name: "cudaMemcpy3DAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 203,
+        name: "cudaMemset2D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 204,
+        name: "cudaMemset2DAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 205,
+        name: "cudaMemset3D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 206,
+        name: "cudaMemset3DAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 207,
+        name: "cudaMallocAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 208,
+        name: "cudaFreeAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 209,
+        name: "cudaMallocFromPoolAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 210,
+        name: "cudaMemPoolCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 211,
+        name: "cudaMemPoolDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 212,
+        name: "cudaMemPoolTrimTo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 213,
+        name: "cudaMemPoolSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 214,
+        name: "cudaMemPoolGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 215,
+        name: "cudaMemPoolSetAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 216,
+        name: "cudaMemPoolGetAccess",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 217,
+        name: "cudaDeviceGetDefaultMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 218,
+        name: "cudaDeviceGetMemPool",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 219,
+        name: "cudaDeviceSetMemPool",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 220,
+        name: "cudaPointerGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 221,
+        name: "cudaHostGetFlags",
+        class: Some(crate::envelope::Class::Query),
     },
 ];
 

@@ -80,6 +80,9 @@ pub enum Problem {
     /// A type that nobody described.
     #[error("the type \"{0}\" is not described: add it to [types], [handles] or [structs]")]
     UnknownType(String),
+    /// A structure with addresses, as a parameter that is forwarded.
+    #[error("the structure \"{0}\" has addresses: a call with it is written by hand in the guest")]
+    Addresses(String),
     /// A constant that nobody described.
     #[error("the constant \"{0}\" is not described: add it to a [constants] table")]
     UnknownConstant(String),

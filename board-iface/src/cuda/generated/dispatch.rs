@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -83,6 +83,29 @@ static DISPATCH: [(u16, DispatchFn<Session>); 56] = [
     (79, cu_stream_destroy_v2),
     (82, cu_stream_wait_event),
     (88, cu_event_record),
+    (200, cu_memcpy2d_v2),
+    (201, cu_memcpy2d_unaligned_v2),
+    (202, cu_memcpy2d_async_v2),
+    (203, cu_memcpy3d_v2),
+    (204, cu_memcpy3d_async_v2),
+    (205, cu_memset_d2d8_v2),
+    (206, cu_memset_d2d16_v2),
+    (207, cu_memset_d2d32_v2),
+    (208, cu_memset_d2d8async),
+    (209, cu_memset_d2d16async),
+    (210, cu_memset_d2d32async),
+    (211, cu_mem_alloc_async),
+    (212, cu_mem_alloc_from_pool_async),
+    (213, cu_mem_free_async),
+    (214, cu_mem_pool_create),
+    (215, cu_mem_pool_destroy),
+    (216, cu_mem_pool_set_attribute),
+    (217, cu_mem_pool_get_attribute),
+    (218, cu_mem_pool_trim_to),
+    (219, cu_mem_pool_set_access),
+    (220, cu_mem_pool_get_access),
+    (221, cu_device_get_default_mem_pool),
+    (223, cu_device_set_mem_pool),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -961,6 +984,205 @@ fn cu_event_record(
     back_end::encode(&Board::cu_event_record(session, call, args)?)
 }
 
+fn cu_memcpy2d_v2(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_v2(session, call, args)?)
+}
+
+fn cu_memcpy2d_unaligned_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DUnalignedV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_unaligned_v2(session, call, args)?)
+}
+
+fn cu_memcpy2d_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy2DAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy2d_async_v2(session, call, args)?)
+}
+
+fn cu_memcpy3d_v2(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy3DV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy3d_v2(session, call, args)?)
+}
+
+fn cu_memcpy3d_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpy3DAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy3d_async_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d8_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D8V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d8_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d16_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D16V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d16_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d32_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D32V2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d32_v2(session, call, args)?)
+}
+
+fn cu_memset_d2d8async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D8AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d8async(session, call, args)?)
+}
+
+fn cu_memset_d2d16async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D16AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d16async(session, call, args)?)
+}
+
+fn cu_memset_d2d32async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemsetD2D32AsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memset_d2d32async(session, call, args)?)
+}
+
+fn cu_mem_alloc_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAllocAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_alloc_async(session, call, args)?)
+}
+
+fn cu_mem_alloc_from_pool_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAllocFromPoolAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_alloc_from_pool_async(session, call, args)?)
+}
+
+fn cu_mem_free_async(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemFreeAsyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_free_async(session, call, args)?)
+}
+
+fn cu_mem_pool_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_create(session, call, args)?)
+}
+
+fn cu_mem_pool_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_destroy(session, call, args)?)
+}
+
+fn cu_mem_pool_set_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolSetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_set_attribute(session, call, args)?)
+}
+
+fn cu_mem_pool_get_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolGetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_get_attribute(session, call, args)?)
+}
+
+fn cu_mem_pool_trim_to(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolTrimToArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_trim_to(session, call, args)?)
+}
+
+fn cu_mem_pool_set_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolSetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_set_access(session, call, args)?)
+}
+
+fn cu_mem_pool_get_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemPoolGetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_pool_get_access(session, call, args)?)
+}
+
+fn cu_device_get_default_mem_pool(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetDefaultMemPoolArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_device_get_default_mem_pool(session, call, args)?)
+}
+
+fn cu_device_set_mem_pool(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceSetMemPoolArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_device_set_mem_pool(session, call, args)?)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1107,6 +1329,41 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         79 => back_end::encode(&wire::CuStreamDestroyV2Reply { result }),
         82 => back_end::encode(&wire::CuStreamWaitEventReply { result }),
         88 => back_end::encode(&wire::CuEventRecordReply { result }),
+        200 => back_end::encode(&wire::CuMemcpy2DV2Reply { result }),
+        201 => back_end::encode(&wire::CuMemcpy2DUnalignedV2Reply { result }),
+        202 => back_end::encode(&wire::CuMemcpy2DAsyncV2Reply { result }),
+        203 => back_end::encode(&wire::CuMemcpy3DV2Reply { result }),
+        204 => back_end::encode(&wire::CuMemcpy3DAsyncV2Reply { result }),
+        205 => back_end::encode(&wire::CuMemsetD2D8V2Reply { result }),
+        206 => back_end::encode(&wire::CuMemsetD2D16V2Reply { result }),
+        207 => back_end::encode(&wire::CuMemsetD2D32V2Reply { result }),
+        208 => back_end::encode(&wire::CuMemsetD2D8AsyncReply { result }),
+        209 => back_end::encode(&wire::CuMemsetD2D16AsyncReply { result }),
+        210 => back_end::encode(&wire::CuMemsetD2D32AsyncReply { result }),
+        211 => back_end::encode(&wire::CuMemAllocAsyncReply {
+            result,
+            ..Default::default()
+        }),
+        212 => back_end::encode(&wire::CuMemAllocFromPoolAsyncReply {
+            result,
+            ..Default::default()
+        }),
+        213 => back_end::encode(&wire::CuMemFreeAsyncReply { result }),
+        214 => back_end::encode(&wire::CuMemPoolCreateReply { result }),
+        215 => back_end::encode(&wire::CuMemPoolDestroyReply { result }),
+        216 => back_end::encode(&wire::CuMemPoolSetAttributeReply { result }),
+        217 => back_end::encode(&wire::CuMemPoolGetAttributeReply {
+            result,
+            ..Default::default()
+        }),
+        218 => back_end::encode(&wire::CuMemPoolTrimToReply { result }),
+        219 => back_end::encode(&wire::CuMemPoolSetAccessReply { result }),
+        220 => back_end::encode(&wire::CuMemPoolGetAccessReply {
+            result,
+            ..Default::default()
+        }),
+        221 => back_end::encode(&wire::CuDeviceGetDefaultMemPoolReply { result }),
+        223 => back_end::encode(&wire::CuDeviceSetMemPoolReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

@@ -121,6 +121,52 @@ pub struct Functions {
     pub cuStreamWaitEvent: Option<cuStreamWaitEvent_fn>,
     /// `cuEventRecord`.
     pub cuEventRecord: Option<cuEventRecord_fn>,
+    /// `cuMemcpy2D_v2`.
+    pub cuMemcpy2D_v2: Option<cuMemcpy2D_v2_fn>,
+    /// `cuMemcpy2DUnaligned_v2`.
+    pub cuMemcpy2DUnaligned_v2: Option<cuMemcpy2DUnaligned_v2_fn>,
+    /// `cuMemcpy2DAsync_v2`.
+    pub cuMemcpy2DAsync_v2: Option<cuMemcpy2DAsync_v2_fn>,
+    /// `cuMemcpy3D_v2`.
+    pub cuMemcpy3D_v2: Option<cuMemcpy3D_v2_fn>,
+    /// `cuMemcpy3DAsync_v2`.
+    pub cuMemcpy3DAsync_v2: Option<cuMemcpy3DAsync_v2_fn>,
+    /// `cuMemsetD2D8_v2`.
+    pub cuMemsetD2D8_v2: Option<cuMemsetD2D8_v2_fn>,
+    /// `cuMemsetD2D16_v2`.
+    pub cuMemsetD2D16_v2: Option<cuMemsetD2D16_v2_fn>,
+    /// `cuMemsetD2D32_v2`.
+    pub cuMemsetD2D32_v2: Option<cuMemsetD2D32_v2_fn>,
+    /// `cuMemsetD2D8Async`.
+    pub cuMemsetD2D8Async: Option<cuMemsetD2D8Async_fn>,
+    /// `cuMemsetD2D16Async`.
+    pub cuMemsetD2D16Async: Option<cuMemsetD2D16Async_fn>,
+    /// `cuMemsetD2D32Async`.
+    pub cuMemsetD2D32Async: Option<cuMemsetD2D32Async_fn>,
+    /// `cuMemAllocAsync`.
+    pub cuMemAllocAsync: Option<cuMemAllocAsync_fn>,
+    /// `cuMemAllocFromPoolAsync`.
+    pub cuMemAllocFromPoolAsync: Option<cuMemAllocFromPoolAsync_fn>,
+    /// `cuMemFreeAsync`.
+    pub cuMemFreeAsync: Option<cuMemFreeAsync_fn>,
+    /// `cuMemPoolCreate`.
+    pub cuMemPoolCreate: Option<cuMemPoolCreate_fn>,
+    /// `cuMemPoolDestroy`.
+    pub cuMemPoolDestroy: Option<cuMemPoolDestroy_fn>,
+    /// `cuMemPoolSetAttribute`.
+    pub cuMemPoolSetAttribute: Option<cuMemPoolSetAttribute_fn>,
+    /// `cuMemPoolGetAttribute`.
+    pub cuMemPoolGetAttribute: Option<cuMemPoolGetAttribute_fn>,
+    /// `cuMemPoolTrimTo`.
+    pub cuMemPoolTrimTo: Option<cuMemPoolTrimTo_fn>,
+    /// `cuMemPoolSetAccess`.
+    pub cuMemPoolSetAccess: Option<cuMemPoolSetAccess_fn>,
+    /// `cuMemPoolGetAccess`.
+    pub cuMemPoolGetAccess: Option<cuMemPoolGetAccess_fn>,
+    /// `cuDeviceGetDefaultMemPool`.
+    pub cuDeviceGetDefaultMemPool: Option<cuDeviceGetDefaultMemPool_fn>,
+    /// `cuDeviceSetMemPool`.
+    pub cuDeviceSetMemPool: Option<cuDeviceSetMemPool_fn>,
 }
 
 impl Functions {
@@ -192,6 +238,29 @@ impl Functions {
                 cuStreamDestroy_v2: function(find(c"cuStreamDestroy_v2")),
                 cuStreamWaitEvent: function(find(c"cuStreamWaitEvent")),
                 cuEventRecord: function(find(c"cuEventRecord")),
+                cuMemcpy2D_v2: function(find(c"cuMemcpy2D_v2")),
+                cuMemcpy2DUnaligned_v2: function(find(c"cuMemcpy2DUnaligned_v2")),
+                cuMemcpy2DAsync_v2: function(find(c"cuMemcpy2DAsync_v2")),
+                cuMemcpy3D_v2: function(find(c"cuMemcpy3D_v2")),
+                cuMemcpy3DAsync_v2: function(find(c"cuMemcpy3DAsync_v2")),
+                cuMemsetD2D8_v2: function(find(c"cuMemsetD2D8_v2")),
+                cuMemsetD2D16_v2: function(find(c"cuMemsetD2D16_v2")),
+                cuMemsetD2D32_v2: function(find(c"cuMemsetD2D32_v2")),
+                cuMemsetD2D8Async: function(find(c"cuMemsetD2D8Async")),
+                cuMemsetD2D16Async: function(find(c"cuMemsetD2D16Async")),
+                cuMemsetD2D32Async: function(find(c"cuMemsetD2D32Async")),
+                cuMemAllocAsync: function(find(c"cuMemAllocAsync")),
+                cuMemAllocFromPoolAsync: function(find(c"cuMemAllocFromPoolAsync")),
+                cuMemFreeAsync: function(find(c"cuMemFreeAsync")),
+                cuMemPoolCreate: function(find(c"cuMemPoolCreate")),
+                cuMemPoolDestroy: function(find(c"cuMemPoolDestroy")),
+                cuMemPoolSetAttribute: function(find(c"cuMemPoolSetAttribute")),
+                cuMemPoolGetAttribute: function(find(c"cuMemPoolGetAttribute")),
+                cuMemPoolTrimTo: function(find(c"cuMemPoolTrimTo")),
+                cuMemPoolSetAccess: function(find(c"cuMemPoolSetAccess")),
+                cuMemPoolGetAccess: function(find(c"cuMemPoolGetAccess")),
+                cuDeviceGetDefaultMemPool: function(find(c"cuDeviceGetDefaultMemPool")),
+                cuDeviceSetMemPool: function(find(c"cuDeviceSetMemPool")),
             }
         }
     }

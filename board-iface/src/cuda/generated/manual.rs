@@ -340,6 +340,236 @@ pub trait Manual {
         args: wire::CuEventRecordArgs,
     ) -> Result<wire::CuEventRecordReply, Refusal>;
 
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DV2Reply, Refusal>;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_unaligned_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DUnalignedV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DUnalignedV2Reply, Refusal>;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DV2Reply, Refusal>;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DAsyncV2Reply, Refusal>;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8V2Args,
+    ) -> Result<wire::CuMemsetD2D8V2Reply, Refusal>;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16V2Args,
+    ) -> Result<wire::CuMemsetD2D16V2Reply, Refusal>;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32V2Args,
+    ) -> Result<wire::CuMemsetD2D32V2Reply, Refusal>;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D8AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D16AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D32AsyncReply, Refusal>;
+
+    /// `cuMemAllocAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocAsyncArgs,
+    ) -> Result<wire::CuMemAllocAsyncReply, Refusal>;
+
+    /// `cuMemAllocFromPoolAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_from_pool_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocFromPoolAsyncArgs,
+    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal>;
+
+    /// `cuMemFreeAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_free_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemFreeAsyncArgs,
+    ) -> Result<wire::CuMemFreeAsyncReply, Refusal>;
+
+    /// `cuMemPoolCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolCreateArgs,
+    ) -> Result<wire::CuMemPoolCreateReply, Refusal>;
+
+    /// `cuMemPoolDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolDestroyArgs,
+    ) -> Result<wire::CuMemPoolDestroyReply, Refusal>;
+
+    /// `cuMemPoolSetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAttributeArgs,
+    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal>;
+
+    /// `cuMemPoolGetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAttributeArgs,
+    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal>;
+
+    /// `cuMemPoolTrimTo`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_trim_to(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolTrimToArgs,
+    ) -> Result<wire::CuMemPoolTrimToReply, Refusal>;
+
+    /// `cuMemPoolSetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAccessArgs,
+    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal>;
+
+    /// `cuMemPoolGetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAccessArgs,
+    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal>;
+
+    /// `cuDeviceGetDefaultMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_get_default_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDefaultMemPoolArgs,
+    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal>;
+
+    /// `cuDeviceSetMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_set_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceSetMemPoolArgs,
+    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 97] = [
+static EXPORTS: [Export; 124] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -103,6 +103,14 @@ static EXPORTS: [Export; 97] = [
         address: cuDeviceGetCount as *const c_void,
     },
     Export {
+        name: c"cuDeviceGetDefaultMemPool",
+        address: cuDeviceGetDefaultMemPool as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceGetMemPool",
+        address: cuDeviceGetMemPool as *const c_void,
+    },
+    Export {
         name: c"cuDeviceGetName",
         address: cuDeviceGetName as *const c_void,
     },
@@ -137,6 +145,10 @@ static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuDevicePrimaryCtxSetFlags_v2",
         address: cuDevicePrimaryCtxSetFlags_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceSetMemPool",
+        address: cuDeviceSetMemPool as *const c_void,
     },
     Export {
         name: c"cuDeviceTotalMem_v2",
@@ -227,6 +239,14 @@ static EXPORTS: [Export; 97] = [
         address: cuLaunchKernel as *const c_void,
     },
     Export {
+        name: c"cuMemAllocAsync",
+        address: cuMemAllocAsync as *const c_void,
+    },
+    Export {
+        name: c"cuMemAllocFromPoolAsync",
+        address: cuMemAllocFromPoolAsync as *const c_void,
+    },
+    Export {
         name: c"cuMemAllocHost_v2",
         address: cuMemAllocHost_v2 as *const c_void,
     },
@@ -237,6 +257,10 @@ static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuMemAlloc_v2",
         address: cuMemAlloc_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemFreeAsync",
+        address: cuMemFreeAsync as *const c_void,
     },
     Export {
         name: c"cuMemFreeHost",
@@ -271,8 +295,56 @@ static EXPORTS: [Export; 97] = [
         address: cuMemHostUnregister as *const c_void,
     },
     Export {
+        name: c"cuMemPoolCreate",
+        address: cuMemPoolCreate as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolDestroy",
+        address: cuMemPoolDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolGetAccess",
+        address: cuMemPoolGetAccess as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolGetAttribute",
+        address: cuMemPoolGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolSetAccess",
+        address: cuMemPoolSetAccess as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolSetAttribute",
+        address: cuMemPoolSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuMemPoolTrimTo",
+        address: cuMemPoolTrimTo as *const c_void,
+    },
+    Export {
         name: c"cuMemcpy",
         address: cuMemcpy as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy2DAsync_v2",
+        address: cuMemcpy2DAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy2DUnaligned_v2",
+        address: cuMemcpy2DUnaligned_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy2D_v2",
+        address: cuMemcpy2D_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3DAsync_v2",
+        address: cuMemcpy3DAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3D_v2",
+        address: cuMemcpy3D_v2 as *const c_void,
     },
     Export {
         name: c"cuMemcpyAsync",
@@ -309,6 +381,30 @@ static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuMemsetD16_v2",
         address: cuMemsetD16_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D16Async",
+        address: cuMemsetD2D16Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D16_v2",
+        address: cuMemsetD2D16_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D32Async",
+        address: cuMemsetD2D32Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D32_v2",
+        address: cuMemsetD2D32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D8Async",
+        address: cuMemsetD2D8Async as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD2D8_v2",
+        address: cuMemsetD2D8_v2 as *const c_void,
     },
     Export {
         name: c"cuMemsetD32Async",
@@ -365,6 +461,18 @@ static EXPORTS: [Export; 97] = [
     Export {
         name: c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
         address: cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cuPointerGetAttribute",
+        address: cuPointerGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuPointerGetAttributes",
+        address: cuPointerGetAttributes as *const c_void,
+    },
+    Export {
+        name: c"cuPointerSetAttribute",
+        address: cuPointerSetAttribute as *const c_void,
     },
     Export {
         name: c"cuStreamCreate",

@@ -678,6 +678,276 @@ pub trait Manual {
         ppExportTable: *mut *const c_void,
         pExportTableId: *const CUuuid,
     ) -> CUresult;
+
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY2D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemAllocAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemAllocFromPoolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocFromPoolAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        pool: CUmemoryPool,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemFreeAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemFreeAsync(entry: u64, dptr: CUdeviceptr, hStream: CUstream) -> CUresult;
+
+    /// `cuMemPoolCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolCreate(
+        entry: u64,
+        pool: *mut CUmemoryPool,
+        poolProps: *const CUmemPoolProps,
+    ) -> CUresult;
+
+    /// `cuMemPoolDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolDestroy(entry: u64, pool: CUmemoryPool) -> CUresult;
+
+    /// `cuMemPoolSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolSetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuMemPoolGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolGetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuMemPoolTrimTo`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolTrimTo(entry: u64, pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult;
+
+    /// `cuMemPoolSetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolSetAccess(
+        entry: u64,
+        pool: CUmemoryPool,
+        map: *const CUmemAccessDesc,
+        count: usize,
+    ) -> CUresult;
+
+    /// `cuMemPoolGetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolGetAccess(
+        entry: u64,
+        flags: *mut CUmemAccess_flags,
+        memPool: CUmemoryPool,
+        location: *mut CUmemLocation,
+    ) -> CUresult;
+
+    /// `cuDeviceGetDefaultMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetDefaultMemPool(
+        entry: u64,
+        pool_out: *mut CUmemoryPool,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuDeviceGetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetMemPool(entry: u64, pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult;
+
+    /// `cuDeviceSetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceSetMemPool(entry: u64, dev: CUdevice, pool: CUmemoryPool) -> CUresult;
+
+    /// `cuPointerGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerGetAttribute(
+        entry: u64,
+        data: *mut c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuPointerGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerGetAttributes(
+        entry: u64,
+        numAttributes: c_uint,
+        attributes: *mut CUpointer_attribute,
+        data: *mut *mut c_void,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuPointerSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerSetAttribute(
+        entry: u64,
+        value: *const c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -1735,3 +1735,416 @@ pub unsafe extern "C" fn cuGetExportTable(
     // SAFETY: the caller's.
     unsafe { Guest::cuGetExportTable(entry, ppExportTable, pExportTableId) }
 }
+
+/// `cuMemcpy2D_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2D_v2")]
+pub unsafe extern "C" fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 200));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2D_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy2DUnaligned_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2DUnaligned_v2")]
+pub unsafe extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 201));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2DUnaligned_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy2DAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy2DAsync_v2")]
+pub unsafe extern "C" fn cuMemcpy2DAsync_v2(
+    pCopy: *const CUDA_MEMCPY2D,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 202));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy2DAsync_v2(entry, pCopy, hStream) }
+}
+
+/// `cuMemcpy3D_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3D_v2")]
+pub unsafe extern "C" fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 203));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3D_v2(entry, pCopy) }
+}
+
+/// `cuMemcpy3DAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3DAsync_v2")]
+pub unsafe extern "C" fn cuMemcpy3DAsync_v2(
+    pCopy: *const CUDA_MEMCPY3D,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 204));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3DAsync_v2(entry, pCopy, hStream) }
+}
+
+/// `cuMemsetD2D8_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D8_v2")]
+pub unsafe extern "C" fn cuMemsetD2D8_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 205));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D8_v2(entry, dstDevice, dstPitch, uc, Width, Height) }
+}
+
+/// `cuMemsetD2D16_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D16_v2")]
+pub unsafe extern "C" fn cuMemsetD2D16_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 206));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D16_v2(entry, dstDevice, dstPitch, us, Width, Height) }
+}
+
+/// `cuMemsetD2D32_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D32_v2")]
+pub unsafe extern "C" fn cuMemsetD2D32_v2(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    ui: c_uint,
+    Width: usize,
+    Height: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 207));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D32_v2(entry, dstDevice, dstPitch, ui, Width, Height) }
+}
+
+/// `cuMemsetD2D8Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D8Async")]
+pub unsafe extern "C" fn cuMemsetD2D8Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 208));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D8Async(entry, dstDevice, dstPitch, uc, Width, Height, hStream) }
+}
+
+/// `cuMemsetD2D16Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D16Async")]
+pub unsafe extern "C" fn cuMemsetD2D16Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 209));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D16Async(entry, dstDevice, dstPitch, us, Width, Height, hStream) }
+}
+
+/// `cuMemsetD2D32Async`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD2D32Async")]
+pub unsafe extern "C" fn cuMemsetD2D32Async(
+    dstDevice: CUdeviceptr,
+    dstPitch: usize,
+    ui: c_uint,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 210));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD2D32Async(entry, dstDevice, dstPitch, ui, Width, Height, hStream) }
+}
+
+/// `cuMemAllocAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAllocAsync")]
+pub unsafe extern "C" fn cuMemAllocAsync(
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 211));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAllocAsync(entry, dptr, bytesize, hStream) }
+}
+
+/// `cuMemAllocFromPoolAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAllocFromPoolAsync")]
+pub unsafe extern "C" fn cuMemAllocFromPoolAsync(
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    pool: CUmemoryPool,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 212));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAllocFromPoolAsync(entry, dptr, bytesize, pool, hStream) }
+}
+
+/// `cuMemFreeAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemFreeAsync")]
+pub unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 213));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemFreeAsync(entry, dptr, hStream) }
+}
+
+/// `cuMemPoolCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolCreate")]
+pub unsafe extern "C" fn cuMemPoolCreate(
+    pool: *mut CUmemoryPool,
+    poolProps: *const CUmemPoolProps,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 214));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolCreate(entry, pool, poolProps) }
+}
+
+/// `cuMemPoolDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolDestroy")]
+pub unsafe extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 215));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolDestroy(entry, pool) }
+}
+
+/// `cuMemPoolSetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolSetAttribute")]
+pub unsafe extern "C" fn cuMemPoolSetAttribute(
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 216));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolSetAttribute(entry, pool, attr, value) }
+}
+
+/// `cuMemPoolGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolGetAttribute")]
+pub unsafe extern "C" fn cuMemPoolGetAttribute(
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 217));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolGetAttribute(entry, pool, attr, value) }
+}
+
+/// `cuMemPoolTrimTo`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolTrimTo")]
+pub unsafe extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 218));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolTrimTo(entry, pool, minBytesToKeep) }
+}
+
+/// `cuMemPoolSetAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolSetAccess")]
+pub unsafe extern "C" fn cuMemPoolSetAccess(
+    pool: CUmemoryPool,
+    map: *const CUmemAccessDesc,
+    count: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 219));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolSetAccess(entry, pool, map, count) }
+}
+
+/// `cuMemPoolGetAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPoolGetAccess")]
+pub unsafe extern "C" fn cuMemPoolGetAccess(
+    flags: *mut CUmemAccess_flags,
+    memPool: CUmemoryPool,
+    location: *mut CUmemLocation,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 220));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPoolGetAccess(entry, flags, memPool, location) }
+}
+
+/// `cuDeviceGetDefaultMemPool`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetDefaultMemPool")]
+pub unsafe extern "C" fn cuDeviceGetDefaultMemPool(
+    pool_out: *mut CUmemoryPool,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 221));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDeviceGetDefaultMemPool(entry, pool_out, dev) }
+}
+
+/// `cuDeviceGetMemPool`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetMemPool")]
+pub unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 222));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDeviceGetMemPool(entry, pool, dev) }
+}
+
+/// `cuDeviceSetMemPool`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceSetMemPool")]
+pub unsafe extern "C" fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 223));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDeviceSetMemPool(entry, dev, pool) }
+}
+
+/// `cuPointerGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuPointerGetAttribute")]
+pub unsafe extern "C" fn cuPointerGetAttribute(
+    data: *mut c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 224));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuPointerGetAttribute(entry, data, attribute, ptr) }
+}
+
+/// `cuPointerGetAttributes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuPointerGetAttributes")]
+pub unsafe extern "C" fn cuPointerGetAttributes(
+    numAttributes: c_uint,
+    attributes: *mut CUpointer_attribute,
+    data: *mut *mut c_void,
+    ptr: CUdeviceptr,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 225));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuPointerGetAttributes(entry, numAttributes, attributes, data, ptr) }
+}
+
+/// `cuPointerSetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuPointerSetAttribute")]
+pub unsafe extern "C" fn cuPointerSetAttribute(
+    value: *const c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 226));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuPointerSetAttribute(entry, value, attribute, ptr) }
+}

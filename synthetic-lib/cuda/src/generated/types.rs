@@ -20,10 +20,24 @@ pub type CUfunc_cache = i32;
 pub type CUfunction_attribute = i32;
 pub type CUjit_option = i32;
 pub type CUlimit = i32;
+pub type CUmemAccess_flags = i32;
+pub type CUmemAllocationHandleType = i32;
+pub type CUmemAllocationType = i32;
+pub type CUmemLocationType = i32;
+pub type CUmemPool_attribute = i32;
+pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
 pub type CUresult = i32;
 pub type cuuint64_t = u64;
+
+/// What a `CUarray` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUarray_st {
+    _private: [u8; 0],
+}
+pub type CUarray = *mut CUarray_st;
 
 /// What a `CUcontext` points to.
 #[repr(C)]
@@ -49,6 +63,14 @@ pub struct CUfunc_st {
 }
 pub type CUfunction = *mut CUfunc_st;
 
+/// What a `CUmemoryPool` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUmemPoolHandle_st {
+    _private: [u8; 0],
+}
+pub type CUmemoryPool = *mut CUmemPoolHandle_st;
+
 /// What a `CUmodule` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -65,10 +87,92 @@ pub struct CUstream_st {
 }
 pub type CUstream = *mut CUstream_st;
 
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY2D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub srcPitch: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub dstPitch: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY3D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub reserved0: *mut c_void,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub reserved1: *mut c_void,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
+
 /// `CUctxCreateParams`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CUctxCreateParams {}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUmemAccessDesc {
+    pub location: CUmemLocation,
+    pub flags: CUmemAccess_flags,
+}
+
+/// `CUmemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUmemLocation {
+    pub r#type: CUmemLocationType,
+    pub id: c_int,
+}
+
+/// `CUmemPoolProps`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUmemPoolProps {
+    pub allocType: CUmemAllocationType,
+    pub handleTypes: CUmemAllocationHandleType,
+    pub location: CUmemLocation,
+    pub win32SecurityAttributes: *mut c_void,
+    pub maxSize: usize,
+    pub usage: u16,
+    pub reserved: [u8; 54],
+}
 
 /// `CUuuid`.
 #[repr(C)]
@@ -143,10 +247,12 @@ pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute = 95;
 pub const CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST: CUdevice_attribute = 101;
 pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED: CUdevice_attribute = 116;
 pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: CUdevice_attribute = 103;
+pub const CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = 144;
 pub const CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: CUdevice_attribute = 86;
+pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = 142;
 pub const CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: CUdevice_attribute = 125;
 pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute = 83;
-pub const CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = 115;
+pub const CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES: CUdevice_attribute = 119;
 pub const CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: CUdevice_attribute = 132;
 pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS: CUdevice_attribute = 88;
 pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES: CUdevice_attribute =
@@ -156,7 +262,48 @@ pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attr
 pub const CU_GET_PROC_ADDRESS_SUCCESS: CUdriverProcAddressQueryResult = 0;
 pub const CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND: CUdriverProcAddressQueryResult = 1;
 pub const CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT: CUdriverProcAddressQueryResult = 2;
+pub const CU_MEMORYTYPE_ARRAY: CUmemorytype = 3;
+pub const CU_MEMORYTYPE_DEVICE: CUmemorytype = 2;
+pub const CU_MEMORYTYPE_HOST: CUmemorytype = 1;
+pub const CU_MEMORYTYPE_UNIFIED: CUmemorytype = 4;
+pub const CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: CUmemPool_attribute = 4;
+pub const CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: CUmemPool_attribute = 5;
+pub const CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: CUmemPool_attribute = 6;
+pub const CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: CUmemPool_attribute = 3;
+pub const CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: CUmemPool_attribute = 1;
+pub const CU_MEMPOOL_ATTR_USED_MEM_CURRENT: CUmemPool_attribute = 7;
+pub const CU_MEMPOOL_ATTR_USED_MEM_HIGH: CUmemPool_attribute = 8;
+pub const CU_MEM_ACCESS_FLAGS_PROT_NONE: CUmemAccess_flags = 0;
+pub const CU_MEM_ACCESS_FLAGS_PROT_READ: CUmemAccess_flags = 1;
+pub const CU_MEM_ACCESS_FLAGS_PROT_READWRITE: CUmemAccess_flags = 3;
+pub const CU_MEM_ALLOCATION_TYPE_MANAGED: CUmemAllocationType = 2;
+pub const CU_MEM_ALLOCATION_TYPE_PINNED: CUmemAllocationType = 1;
+pub const CU_MEM_HANDLE_TYPE_NONE: CUmemAllocationHandleType = 0;
+pub const CU_MEM_LOCATION_TYPE_DEVICE: CUmemLocationType = 1;
+pub const CU_MEM_LOCATION_TYPE_HOST: CUmemLocationType = 2;
+pub const CU_MEM_LOCATION_TYPE_HOST_NUMA: CUmemLocationType = 3;
 pub const CU_MODULE_EAGER_LOADING: CUmoduleLoadingMode = 1;
+pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute = 16;
+pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute = 14;
+pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: CUpointer_attribute = 7;
+pub const CU_POINTER_ATTRIBUTE_CONTEXT: CUpointer_attribute = 1;
+pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute = 9;
+pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute = 3;
+pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: CUpointer_attribute = 4;
+pub const CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: CUpointer_attribute = 15;
+pub const CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: CUpointer_attribute = 21;
+pub const CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: CUpointer_attribute = 10;
+pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: CUpointer_attribute = 8;
+pub const CU_POINTER_ATTRIBUTE_MAPPED: CUpointer_attribute = 13;
+pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: CUpointer_attribute = 19;
+pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: CUpointer_attribute = 18;
+pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: CUpointer_attribute = 20;
+pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute = 2;
+pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: CUpointer_attribute = 17;
+pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute = 5;
+pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute = 12;
+pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute = 11;
+pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute = 6;
 
 /// `cuInit`.
 pub type cuInit_fn = unsafe extern "C" fn(c_uint) -> CUresult;
@@ -396,3 +543,77 @@ pub type cuGetProcAddress_v2_fn = unsafe extern "C" fn(
 ) -> CUresult;
 /// `cuGetExportTable`.
 pub type cuGetExportTable_fn = unsafe extern "C" fn(*mut *const c_void, *const CUuuid) -> CUresult;
+/// `cuMemcpy2D_v2`.
+pub type cuMemcpy2D_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D) -> CUresult;
+/// `cuMemcpy2DUnaligned_v2`.
+pub type cuMemcpy2DUnaligned_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D) -> CUresult;
+/// `cuMemcpy2DAsync_v2`.
+pub type cuMemcpy2DAsync_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY2D, CUstream) -> CUresult;
+/// `cuMemcpy3D_v2`.
+pub type cuMemcpy3D_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY3D) -> CUresult;
+/// `cuMemcpy3DAsync_v2`.
+pub type cuMemcpy3DAsync_v2_fn = unsafe extern "C" fn(*const CUDA_MEMCPY3D, CUstream) -> CUresult;
+/// `cuMemsetD2D8_v2`.
+pub type cuMemsetD2D8_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u8, usize, usize) -> CUresult;
+/// `cuMemsetD2D16_v2`.
+pub type cuMemsetD2D16_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u16, usize, usize) -> CUresult;
+/// `cuMemsetD2D32_v2`.
+pub type cuMemsetD2D32_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, c_uint, usize, usize) -> CUresult;
+/// `cuMemsetD2D8Async`.
+pub type cuMemsetD2D8Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u8, usize, usize, CUstream) -> CUresult;
+/// `cuMemsetD2D16Async`.
+pub type cuMemsetD2D16Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, u16, usize, usize, CUstream) -> CUresult;
+/// `cuMemsetD2D32Async`.
+pub type cuMemsetD2D32Async_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, c_uint, usize, usize, CUstream) -> CUresult;
+/// `cuMemAllocAsync`.
+pub type cuMemAllocAsync_fn = unsafe extern "C" fn(*mut CUdeviceptr, usize, CUstream) -> CUresult;
+/// `cuMemAllocFromPoolAsync`.
+pub type cuMemAllocFromPoolAsync_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, usize, CUmemoryPool, CUstream) -> CUresult;
+/// `cuMemFreeAsync`.
+pub type cuMemFreeAsync_fn = unsafe extern "C" fn(CUdeviceptr, CUstream) -> CUresult;
+/// `cuMemPoolCreate`.
+pub type cuMemPoolCreate_fn =
+    unsafe extern "C" fn(*mut CUmemoryPool, *const CUmemPoolProps) -> CUresult;
+/// `cuMemPoolDestroy`.
+pub type cuMemPoolDestroy_fn = unsafe extern "C" fn(CUmemoryPool) -> CUresult;
+/// `cuMemPoolSetAttribute`.
+pub type cuMemPoolSetAttribute_fn =
+    unsafe extern "C" fn(CUmemoryPool, CUmemPool_attribute, *mut c_void) -> CUresult;
+/// `cuMemPoolGetAttribute`.
+pub type cuMemPoolGetAttribute_fn =
+    unsafe extern "C" fn(CUmemoryPool, CUmemPool_attribute, *mut c_void) -> CUresult;
+/// `cuMemPoolTrimTo`.
+pub type cuMemPoolTrimTo_fn = unsafe extern "C" fn(CUmemoryPool, usize) -> CUresult;
+/// `cuMemPoolSetAccess`.
+pub type cuMemPoolSetAccess_fn =
+    unsafe extern "C" fn(CUmemoryPool, *const CUmemAccessDesc, usize) -> CUresult;
+/// `cuMemPoolGetAccess`.
+pub type cuMemPoolGetAccess_fn =
+    unsafe extern "C" fn(*mut CUmemAccess_flags, CUmemoryPool, *mut CUmemLocation) -> CUresult;
+/// `cuDeviceGetDefaultMemPool`.
+pub type cuDeviceGetDefaultMemPool_fn =
+    unsafe extern "C" fn(*mut CUmemoryPool, CUdevice) -> CUresult;
+/// `cuDeviceGetMemPool`.
+pub type cuDeviceGetMemPool_fn = unsafe extern "C" fn(*mut CUmemoryPool, CUdevice) -> CUresult;
+/// `cuDeviceSetMemPool`.
+pub type cuDeviceSetMemPool_fn = unsafe extern "C" fn(CUdevice, CUmemoryPool) -> CUresult;
+/// `cuPointerGetAttribute`.
+pub type cuPointerGetAttribute_fn =
+    unsafe extern "C" fn(*mut c_void, CUpointer_attribute, CUdeviceptr) -> CUresult;
+/// `cuPointerGetAttributes`.
+pub type cuPointerGetAttributes_fn = unsafe extern "C" fn(
+    c_uint,
+    *mut CUpointer_attribute,
+    *mut *mut c_void,
+    CUdeviceptr,
+) -> CUresult;
+/// `cuPointerSetAttribute`.
+pub type cuPointerSetAttribute_fn =
+    unsafe extern "C" fn(*const c_void, CUpointer_attribute, CUdeviceptr) -> CUresult;

@@ -26,7 +26,10 @@ pub struct Of {
 
 impl Of {
     /// Does something on the call's queue.
-    fn on(
+    ///
+    /// # Errors
+    /// The API's code.
+    pub fn on(
         self,
         engine: Engine,
         work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
@@ -55,7 +58,10 @@ impl Of {
 }
 
 /// Every copy's reply is its result.
-fn ended(reply: Reply<'_, Guest>) -> CallResult<()> {
+///
+/// # Errors
+/// The board's code.
+pub fn ended(reply: Reply<'_, Guest>) -> CallResult<()> {
     let reply: wire::CuMemcpyHtoDV2Reply = reply.decode()?;
     Guest::check(reply.result)
 }
@@ -65,7 +71,10 @@ fn forward(request: Request, args: &impl Serialize) -> CallResult<()> {
 }
 
 /// Memory of the program's that a copy names.
-fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for null.
+pub fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
     match ptr.is_null() && bytes > 0 {
         true => Err(CUDA_ERROR_INVALID_VALUE),
         false => Ok(()),
@@ -134,7 +143,7 @@ pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallR
     if bytes == 0 {
         return nothing();
     }
-    on_device(of, |context, lane, request, event| {
+    on_device(of, &[to, from], |context, lane, request, event| {
         let args = wire::CuMemcpyDtoDV2Args {
             current: context.number,
             hStream: lane.number,
@@ -155,7 +164,7 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     if count == 0 {
         return nothing();
     }
-    on_device(of, |context, lane, request, event| {
+    on_device(of, &[to], |context, lane, request, event| {
         let args = wire::CuMemsetD8V2Args {
             current: context.number,
             hStream: lane.number,
@@ -168,19 +177,28 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     })
 }
 
-fn on_device(
+/// Does something that no call waits for, unless the program wants that of its memory.
+///
+/// # Errors
+/// The API's code.
+pub fn on_device(
     of: Of,
+    places: &[CUdeviceptr],
     work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
 ) -> CallResult<()> {
-    let of = Of {
-        stream: Some(of.stream.unwrap_or(std::ptr::null_mut())),
-        ..of
+    let stream = match of.stream {
+        None if places.iter().any(|place| memory::is_waited_for(*place)) => None,
+        stream => Some(stream.unwrap_or(std::ptr::null_mut())),
     };
+    let of = Of { stream, ..of };
     of.on(Engine::COMPUTE, work)
 }
 
 /// A copy of nothing: all is as it should be.
-fn nothing() -> CallResult<()> {
+///
+/// # Errors
+/// That which ended the context.
+pub fn nothing() -> CallResult<()> {
     context::with(|context| context.healthy())
 }
 

@@ -4,7 +4,10 @@
 
 use super::copy::{self, Of};
 use super::launch::Geometry;
-use super::{context, error, event, launch, memory, module, place, procedure, streams};
+use super::{
+    context, error, event, launch, memory, module, place, pointers, pools, procedure, rectangles,
+    streams,
+};
 use crate::generated::manual::{Guest, Manual, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -612,6 +615,295 @@ impl Manual for Guest {
     ) -> CUresult {
         let of = on(entry, wire::CU_MEMSET_D32ASYNC, hStream);
         Self::returned(|| copy::set(of, dstDevice, ui, N))
+    }
+
+    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY2D_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY2D_UNALIGNED_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy2DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY2D,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMCPY2D_ASYNC_V2, hStream);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_rectangle(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY3D_V2);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_box(of, pCopy) })
+    }
+
+    unsafe fn cuMemcpy3DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMCPY3D_ASYNC_V2, hStream);
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { rectangles::copy_box(of, pCopy) })
+    }
+
+    unsafe fn cuMemsetD2D8_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D8_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: uc.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D8ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: uc.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D16_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D16_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: us.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D16ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: us.into(),
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D32_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMSET_D2D32_V2);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: ui,
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemsetD2D32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMSET_D2D32ASYNC, hStream);
+        let filled = rectangles::Filled {
+            to: dstDevice,
+            pitch: dstPitch,
+            value: ui,
+            width: Width,
+            height: Height,
+        };
+        Self::returned(|| rectangles::set(of, filled))
+    }
+
+    unsafe fn cuMemAllocAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEM_ALLOC_ASYNC, hStream);
+        // SAFETY: the caller's.
+        unsafe { put(dptr, || pools::allocate(of, bytesize)) }
+    }
+
+    unsafe fn cuMemAllocFromPoolAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        pool: CUmemoryPool,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEM_ALLOC_FROM_POOL_ASYNC, hStream);
+        // SAFETY: the caller's.
+        unsafe { put(dptr, || pools::allocate_from(of, bytesize, pool)) }
+    }
+
+    unsafe fn cuMemFreeAsync(entry: u64, dptr: CUdeviceptr, hStream: CUstream) -> CUresult {
+        let of = on(entry, wire::CU_MEM_FREE_ASYNC, hStream);
+        Self::returned(|| pools::free(of, dptr))
+    }
+
+    unsafe fn cuMemPoolCreate(
+        entry: u64,
+        pool: *mut CUmemoryPool,
+        poolProps: *const CUmemPoolProps,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { put(pool, || pools::make(entry, poolProps)) }
+    }
+
+    unsafe fn cuMemPoolDestroy(entry: u64, pool: CUmemoryPool) -> CUresult {
+        Self::returned(|| pools::destroy(entry, pool))
+    }
+
+    unsafe fn cuMemPoolSetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pools::set_attribute(entry, pool, attr, value) })
+    }
+
+    unsafe fn cuMemPoolGetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pools::get_attribute(entry, pool, attr, value) })
+    }
+
+    unsafe fn cuMemPoolTrimTo(entry: u64, pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
+        Self::returned(|| pools::trim(entry, pool, minBytesToKeep))
+    }
+
+    unsafe fn cuMemPoolSetAccess(
+        entry: u64,
+        pool: CUmemoryPool,
+        map: *const CUmemAccessDesc,
+        count: usize,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pools::set_access(entry, pool, map, count) })
+    }
+
+    unsafe fn cuMemPoolGetAccess(
+        entry: u64,
+        flags: *mut CUmemAccess_flags,
+        memPool: CUmemoryPool,
+        location: *mut CUmemLocation,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { put(flags, || pools::access(entry, memPool, location)) }
+    }
+
+    unsafe fn cuDeviceGetDefaultMemPool(
+        entry: u64,
+        pool_out: *mut CUmemoryPool,
+        dev: CUdevice,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { put(pool_out, || pools::default(entry, dev)) }
+    }
+
+    unsafe fn cuDeviceGetMemPool(entry: u64, pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { put(pool, || pools::current(entry, dev)) }
+    }
+
+    unsafe fn cuDeviceSetMemPool(entry: u64, dev: CUdevice, pool: CUmemoryPool) -> CUresult {
+        Self::returned(|| pools::set_current(entry, dev, pool))
+    }
+
+    unsafe fn cuPointerGetAttribute(
+        _: u64,
+        data: *mut c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pointers::get(data, attribute, ptr) })
+    }
+
+    unsafe fn cuPointerGetAttributes(
+        _: u64,
+        numAttributes: c_uint,
+        attributes: *mut CUpointer_attribute,
+        data: *mut *mut c_void,
+        ptr: CUdeviceptr,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pointers::get_all(numAttributes, attributes, data, ptr) })
+    }
+
+    unsafe fn cuPointerSetAttribute(
+        _: u64,
+        value: *const c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { pointers::set(value, attribute, ptr) })
     }
 
     unsafe fn cuStreamCreate(entry: u64, phStream: *mut CUstream, Flags: c_uint) -> CUresult {

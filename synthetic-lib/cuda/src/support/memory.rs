@@ -11,6 +11,7 @@ use gil_wire::envelope::Class;
 use gil_wire::generated::cuda as wire;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A range of the device's memory.
@@ -18,10 +19,63 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 struct Range {
     len: u64,
     context: Arc<Context>,
+    /// A number that no other memory ever has.
+    id: u64,
+    /// The pool that it came from, by the program's handle; 0 for none.
+    pool: usize,
+    /// Whether calls that copy or set it are waited for.
+    is_waited_for: bool,
+}
+
+/// A number that no other memory ever has.
+fn new_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Whose memory is at an address.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    /// The program's, which is pinned.
+    Program,
+    /// The device's.
+    Device {
+        /// The pool that it came from, by the program's handle; 0 for none.
+        pool: usize,
+        /// Whether calls that copy or set it are waited for.
+        is_waited_for: bool,
+    },
+}
+
+/// What is known of an address.
+#[derive(Debug)]
+pub struct Known {
+    /// Where its memory begins.
+    pub base: u64,
+    /// Bytes of it.
+    pub len: u64,
+    /// The context in which it was allocated or pinned.
+    pub context: Arc<Context>,
+    /// A number that no other memory ever has.
+    pub id: u64,
+    /// Whose it is.
+    pub whose: Whose,
 }
 
 /// The ranges of all contexts, by address. A device's addresses are of one space.
 static DEVICES: Mutex<BTreeMap<u64, Range>> = Mutex::new(BTreeMap::new());
+
+impl Range {
+    fn of(len: u64, context: &Arc<Context>, pool: usize) -> Self {
+        Self {
+            len,
+            context: context.clone(),
+            id: new_id(),
+            pool,
+            is_waited_for: false,
+        }
+    }
+}
 
 fn devices() -> MutexGuard<'static, BTreeMap<u64, Range>> {
     DEVICES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,10 +93,90 @@ pub fn is_devices(address: u64) -> bool {
     range_of(address).is_some()
 }
 
-/// A variable of a module is there.
+/// Memory of a context is there: a variable of a module, if the board did not allocate it.
 pub fn note(address: u64, len: u64, context: &Arc<Context>) {
-    let context = context.clone();
-    devices().insert(address, Range { len, context });
+    let mut all = devices();
+    // A variable may be asked for again.
+    let known = all.get(&address).filter(|known| known.len == len);
+    if known.is_some_and(|known| Arc::ptr_eq(&known.context, context)) {
+        return;
+    }
+    all.insert(address, Range::of(len, context, 0));
+}
+
+/// Memory from a pool is there.
+pub fn note_pooled(address: u64, len: u64, context: &Arc<Context>, pool: CUmemoryPool) {
+    let pool = pool.expose_provenance();
+    devices().insert(address, Range::of(len, context, pool));
+}
+
+/// Whether an address is where memory of the device's begins.
+pub fn begins(address: u64) -> bool {
+    devices().contains_key(&address)
+}
+
+/// Memory at this address is gone.
+pub fn is_freed(address: u64) {
+    devices().remove(&address);
+}
+
+/// What is known of an address.
+pub fn known(address: u64) -> Option<Known> {
+    known_of_device(address).or_else(|| known_of_program(address))
+}
+
+fn known_of_device(address: u64) -> Option<Known> {
+    let all = devices();
+    let (base, range) = all.range(..=address).next_back()?;
+    (address - base < range.len).then(|| Known {
+        base: *base,
+        len: range.len,
+        context: range.context.clone(),
+        id: range.id,
+        whose: Whose::Device {
+            pool: range.pool,
+            is_waited_for: range.is_waited_for,
+        },
+    })
+}
+
+fn known_of_program(address: u64) -> Option<Known> {
+    let place = usize::try_from(address).ok()?;
+    let all = pinned();
+    let (base, known) = all.range(..=place).next_back()?;
+    (place - base < known.len).then(|| Known {
+        base: *base as u64,
+        len: known.len as u64,
+        context: known.context.clone(),
+        id: known.id,
+        whose: Whose::Program,
+    })
+}
+
+/// Whether calls that copy or set the device's memory at an address are waited for.
+pub fn is_waited_for(address: u64) -> bool {
+    let known = known_of_device(address).map(|known| known.whose);
+    matches!(
+        known,
+        Some(Whose::Device {
+            is_waited_for: true,
+            ..
+        })
+    )
+}
+
+/// Changes that; whether there is memory of the device's.
+pub fn set_waited_for(address: u64, is_waited_for: bool) -> bool {
+    let mut all = devices();
+    let range = all.range_mut(..=address).next_back();
+    let range = range.filter(|(base, range)| address - *base < range.len);
+    match range {
+        Some((_, range)) => {
+            range.is_waited_for = is_waited_for;
+            true
+        }
+        None => false,
+    }
 }
 
 /// A context is gone, and its memory with it.
@@ -157,6 +291,8 @@ struct Pinned {
     flags: u32,
     /// Whether the library allocated it.
     is_own: bool,
+    context: Arc<Context>,
+    id: u64,
 }
 
 static PINNED: Mutex<BTreeMap<usize, Pinned>> = Mutex::new(BTreeMap::new());
@@ -180,7 +316,7 @@ pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
     if bytes == 0 || flags & !HOST_FLAGS != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    context::with(|context| context.healthy())?;
+    let context = context::with(|context| context.healthy().map(|()| context.clone()))?;
     if flags & MAPPED != 0 {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
@@ -194,6 +330,8 @@ pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
         len: bytes,
         flags,
         is_own: true,
+        context,
+        id: new_id(),
     };
     pinned().insert(place.expose_provenance(), known);
     Ok(place)
@@ -231,7 +369,7 @@ pub fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> 
     if place.is_null() || bytes == 0 || flags & !ALL != 0 || end.is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    context::with(|context| context.healthy())?;
+    let context = context::with(|context| context.healthy().map(|()| context.clone()))?;
     if flags & !1 != 0 {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
@@ -245,6 +383,8 @@ pub fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> 
         len: bytes,
         flags,
         is_own: false,
+        context,
+        id: new_id(),
     };
     all.insert(from, known);
     Ok(())

@@ -8,7 +8,10 @@
 //! | `event` | events: records on the timeline |
 //! | `launch` | kernels |
 //! | `copy` | copies, and memory that is set |
+//! | `rectangles` | copies of rectangles and boxes, and rectangles that are set |
 //! | `memory` | the device's memory, and the program's that is pinned |
+//! | `pools` | stream-ordered memory, and the pools that it comes from |
+//! | `pointers` | what is known of an address |
 //! | `module` | modules, functions, variables |
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
@@ -24,7 +27,10 @@ mod launch;
 mod manual;
 mod memory;
 mod module;
+mod pointers;
+mod pools;
 mod procedure;
+mod rectangles;
 mod streams;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
@@ -38,6 +44,7 @@ use gil_wire::Op;
 use gil_wire::generated::cuda::{self as wire, Kind};
 use launch::Function;
 use module::Module;
+use pools::Pool;
 use std::ffi::c_int;
 use std::sync::Arc;
 use streams::Stream;
@@ -60,13 +67,15 @@ pub enum Details {
     Module(Module),
     /// A function.
     Function(Function),
+    /// A pool of memory.
+    Pool(Pool),
 }
 
 impl Details {
     /// The context that the object belongs to, and with which it goes.
     pub fn owner(&self) -> Option<&Arc<Context>> {
         match self {
-            Self::None | Self::Context(_) => None,
+            Self::None | Self::Context(_) | Self::Pool(_) => None,
             Self::Stream(stream) => Some(&stream.context),
             Self::Event(event) => Some(&event.context),
             Self::Module(module) => Some(&module.context),
@@ -144,8 +153,8 @@ impl Helpers for Guest {
 }
 
 /// Attributes of what is on the board and not in the guest: managed and mapped memory,
-/// memory pools, addresses of the program's own, clusters, and what belongs to these.
-const LACKS: [CUdevice_attribute; 19] = [
+/// pools of the program's memory and for other processes, addresses of the program's own, clusters, and what belongs to these.
+const LACKS: [CUdevice_attribute; 21] = [
     CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY,
     CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
@@ -158,7 +167,9 @@ const LACKS: [CUdevice_attribute; 19] = [
     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED,
-    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+    CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED,
+    CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH,
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,

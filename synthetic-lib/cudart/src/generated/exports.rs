@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 67] = [
+static EXPORTS: [Export; 89] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -59,12 +59,24 @@ static EXPORTS: [Export; 67] = [
         address: cudaDeviceGetAttribute as *const c_void,
     },
     Export {
+        name: c"cudaDeviceGetDefaultMemPool",
+        address: cudaDeviceGetDefaultMemPool as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetMemPool",
+        address: cudaDeviceGetMemPool as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetStreamPriorityRange",
         address: cudaDeviceGetStreamPriorityRange as *const c_void,
     },
     Export {
         name: c"cudaDeviceReset",
         address: cudaDeviceReset as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetMemPool",
+        address: cudaDeviceSetMemPool as *const c_void,
     },
     Export {
         name: c"cudaDeviceSynchronize",
@@ -105,6 +117,10 @@ static EXPORTS: [Export; 67] = [
     Export {
         name: c"cudaFree",
         address: cudaFree as *const c_void,
+    },
+    Export {
+        name: c"cudaFreeAsync",
+        address: cudaFreeAsync as *const c_void,
     },
     Export {
         name: c"cudaFreeHost",
@@ -159,6 +175,10 @@ static EXPORTS: [Export; 67] = [
         address: cudaHostAlloc as *const c_void,
     },
     Export {
+        name: c"cudaHostGetFlags",
+        address: cudaHostGetFlags as *const c_void,
+    },
+    Export {
         name: c"cudaHostRegister",
         address: cudaHostRegister as *const c_void,
     },
@@ -175,6 +195,18 @@ static EXPORTS: [Export; 67] = [
         address: cudaMalloc as *const c_void,
     },
     Export {
+        name: c"cudaMalloc3D",
+        address: cudaMalloc3D as *const c_void,
+    },
+    Export {
+        name: c"cudaMallocAsync",
+        address: cudaMallocAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMallocFromPoolAsync",
+        address: cudaMallocFromPoolAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMallocHost",
         address: cudaMallocHost as *const c_void,
     },
@@ -187,6 +219,34 @@ static EXPORTS: [Export; 67] = [
         address: cudaMemGetInfo as *const c_void,
     },
     Export {
+        name: c"cudaMemPoolCreate",
+        address: cudaMemPoolCreate as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolDestroy",
+        address: cudaMemPoolDestroy as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolGetAccess",
+        address: cudaMemPoolGetAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolGetAttribute",
+        address: cudaMemPoolGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolSetAccess",
+        address: cudaMemPoolSetAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolSetAttribute",
+        address: cudaMemPoolSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPoolTrimTo",
+        address: cudaMemPoolTrimTo as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpy",
         address: cudaMemcpy as *const c_void,
     },
@@ -197,6 +257,14 @@ static EXPORTS: [Export; 67] = [
     Export {
         name: c"cudaMemcpy2DAsync",
         address: cudaMemcpy2DAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy3D",
+        address: cudaMemcpy3D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy3DAsync",
+        address: cudaMemcpy3DAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpyAsync",
@@ -223,6 +291,22 @@ static EXPORTS: [Export; 67] = [
         address: cudaMemset as *const c_void,
     },
     Export {
+        name: c"cudaMemset2D",
+        address: cudaMemset2D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset2DAsync",
+        address: cudaMemset2DAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset3D",
+        address: cudaMemset3D as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset3DAsync",
+        address: cudaMemset3DAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMemsetAsync",
         address: cudaMemsetAsync as *const c_void,
     },
@@ -237,6 +321,10 @@ static EXPORTS: [Export; 67] = [
     Export {
         name: c"cudaPeekAtLastError",
         address: cudaPeekAtLastError as *const c_void,
+    },
+    Export {
+        name: c"cudaPointerGetAttributes",
+        address: cudaPointerGetAttributes as *const c_void,
     },
     Export {
         name: c"cudaRuntimeGetVersion",

@@ -673,6 +673,227 @@ pub trait Manual {
         sharedMem: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
+
+    /// `cudaMalloc3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMalloc3D(
+        entry: u64,
+        pitchedDevPtr: *mut cudaPitchedPtr,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3D(entry: u64, p: *const cudaMemcpy3DParms) -> cudaError_t;
+
+    /// `cudaMemcpy3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3DAsync(
+        entry: u64,
+        p: *const cudaMemcpy3DParms,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2D(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2DAsync(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3D(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3DAsync(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMallocAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocAsync(
+        entry: u64,
+        devPtr: *mut *mut c_void,
+        size: usize,
+        hStream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaFreeAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFreeAsync(entry: u64, devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t;
+
+    /// `cudaMallocFromPoolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocFromPoolAsync(
+        entry: u64,
+        ptr: *mut *mut c_void,
+        size: usize,
+        memPool: cudaMemPool_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolCreate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolCreate(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        poolProps: *const cudaMemPoolProps,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolDestroy(entry: u64, memPool: cudaMemPool_t) -> cudaError_t;
+
+    /// `cudaMemPoolTrimTo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolTrimTo(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        minBytesToKeep: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolSetAttribute(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolGetAttribute(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolSetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolSetAccess(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        descList: *const cudaMemAccessDesc,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolGetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolGetAccess(
+        entry: u64,
+        flags: *mut cudaMemAccessFlags,
+        memPool: cudaMemPool_t,
+        location: *mut cudaMemLocation,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetDefaultMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetDefaultMemPool(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetMemPool(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceSetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceSetMemPool(
+        entry: u64,
+        device: c_int,
+        memPool: cudaMemPool_t,
+    ) -> cudaError_t;
+
+    /// `cudaPointerGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaPointerGetAttributes(
+        entry: u64,
+        attributes: *mut cudaPointerAttributes,
+        ptr: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaHostGetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostGetFlags(entry: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -1053,3 +1053,338 @@ pub unsafe extern "C" fn __cudaLaunchKernel(
     // SAFETY: the caller's.
     unsafe { Guest::__cudaLaunchKernel(entry, kernel, gridDim, blockDim, args, sharedMem, stream) }
 }
+
+/// `cudaMalloc3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMalloc3D")]
+pub unsafe extern "C" fn cudaMalloc3D(
+    pitchedDevPtr: *mut cudaPitchedPtr,
+    extent: cudaExtent,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 200));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMalloc3D(entry, pitchedDevPtr, extent) }
+}
+
+/// `cudaMemcpy3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy3D")]
+pub unsafe extern "C" fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 201));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy3D(entry, p) }
+}
+
+/// `cudaMemcpy3DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy3DAsync")]
+pub unsafe extern "C" fn cudaMemcpy3DAsync(
+    p: *const cudaMemcpy3DParms,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 202));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy3DAsync(entry, p, stream) }
+}
+
+/// `cudaMemset2D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset2D")]
+pub unsafe extern "C" fn cudaMemset2D(
+    devPtr: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 203));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset2D(entry, devPtr, pitch, value, width, height) }
+}
+
+/// `cudaMemset2DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset2DAsync")]
+pub unsafe extern "C" fn cudaMemset2DAsync(
+    devPtr: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 204));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset2DAsync(entry, devPtr, pitch, value, width, height, stream) }
+}
+
+/// `cudaMemset3D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset3D")]
+pub unsafe extern "C" fn cudaMemset3D(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: c_int,
+    extent: cudaExtent,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 205));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset3D(entry, pitchedDevPtr, value, extent) }
+}
+
+/// `cudaMemset3DAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset3DAsync")]
+pub unsafe extern "C" fn cudaMemset3DAsync(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: c_int,
+    extent: cudaExtent,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 206));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset3DAsync(entry, pitchedDevPtr, value, extent, stream) }
+}
+
+/// `cudaMallocAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMallocAsync")]
+pub unsafe extern "C" fn cudaMallocAsync(
+    devPtr: *mut *mut c_void,
+    size: usize,
+    hStream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 207));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMallocAsync(entry, devPtr, size, hStream) }
+}
+
+/// `cudaFreeAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaFreeAsync")]
+pub unsafe extern "C" fn cudaFreeAsync(devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 208));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaFreeAsync(entry, devPtr, hStream) }
+}
+
+/// `cudaMallocFromPoolAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMallocFromPoolAsync")]
+pub unsafe extern "C" fn cudaMallocFromPoolAsync(
+    ptr: *mut *mut c_void,
+    size: usize,
+    memPool: cudaMemPool_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 209));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMallocFromPoolAsync(entry, ptr, size, memPool, stream) }
+}
+
+/// `cudaMemPoolCreate`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolCreate")]
+pub unsafe extern "C" fn cudaMemPoolCreate(
+    memPool: *mut cudaMemPool_t,
+    poolProps: *const cudaMemPoolProps,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 210));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolCreate(entry, memPool, poolProps) }
+}
+
+/// `cudaMemPoolDestroy`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolDestroy")]
+pub unsafe extern "C" fn cudaMemPoolDestroy(memPool: cudaMemPool_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 211));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolDestroy(entry, memPool) }
+}
+
+/// `cudaMemPoolTrimTo`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolTrimTo")]
+pub unsafe extern "C" fn cudaMemPoolTrimTo(
+    memPool: cudaMemPool_t,
+    minBytesToKeep: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 212));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolTrimTo(entry, memPool, minBytesToKeep) }
+}
+
+/// `cudaMemPoolSetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolSetAttribute")]
+pub unsafe extern "C" fn cudaMemPoolSetAttribute(
+    memPool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 213));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolSetAttribute(entry, memPool, attr, value) }
+}
+
+/// `cudaMemPoolGetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolGetAttribute")]
+pub unsafe extern "C" fn cudaMemPoolGetAttribute(
+    memPool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 214));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolGetAttribute(entry, memPool, attr, value) }
+}
+
+/// `cudaMemPoolSetAccess`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolSetAccess")]
+pub unsafe extern "C" fn cudaMemPoolSetAccess(
+    memPool: cudaMemPool_t,
+    descList: *const cudaMemAccessDesc,
+    count: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 215));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolSetAccess(entry, memPool, descList, count) }
+}
+
+/// `cudaMemPoolGetAccess`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPoolGetAccess")]
+pub unsafe extern "C" fn cudaMemPoolGetAccess(
+    flags: *mut cudaMemAccessFlags,
+    memPool: cudaMemPool_t,
+    location: *mut cudaMemLocation,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 216));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPoolGetAccess(entry, flags, memPool, location) }
+}
+
+/// `cudaDeviceGetDefaultMemPool`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetDefaultMemPool")]
+pub unsafe extern "C" fn cudaDeviceGetDefaultMemPool(
+    memPool: *mut cudaMemPool_t,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 217));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetDefaultMemPool(entry, memPool, device) }
+}
+
+/// `cudaDeviceGetMemPool`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetMemPool")]
+pub unsafe extern "C" fn cudaDeviceGetMemPool(
+    memPool: *mut cudaMemPool_t,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 218));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetMemPool(entry, memPool, device) }
+}
+
+/// `cudaDeviceSetMemPool`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceSetMemPool")]
+pub unsafe extern "C" fn cudaDeviceSetMemPool(
+    device: c_int,
+    memPool: cudaMemPool_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 219));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceSetMemPool(entry, device, memPool) }
+}
+
+/// `cudaPointerGetAttributes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaPointerGetAttributes")]
+pub unsafe extern "C" fn cudaPointerGetAttributes(
+    attributes: *mut cudaPointerAttributes,
+    ptr: *const c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 220));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaPointerGetAttributes(entry, attributes, ptr) }
+}
+
+/// `cudaHostGetFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaHostGetFlags")]
+pub unsafe extern "C" fn cudaHostGetFlags(pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 221));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaHostGetFlags(entry, pFlags, pHost) }
+}

@@ -16,7 +16,22 @@ pub type cudaDeviceAttr = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
+pub type cudaMemAccessFlags = i32;
+pub type cudaMemAllocationHandleType = i32;
+pub type cudaMemAllocationType = i32;
+pub type cudaMemLocationType = i32;
+pub type cudaMemPoolAttr = i32;
 pub type cudaMemcpyKind = i32;
+pub type cudaMemoryType = i32;
+pub type long = i64;
+
+/// What a `cudaArray_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaArray {
+    _private: [u8; 0],
+}
+pub type cudaArray_t = *mut cudaArray;
 
 /// What a `cudaEvent_t` points to.
 #[repr(C)]
@@ -33,6 +48,14 @@ pub struct CUkern_st {
     _private: [u8; 0],
 }
 pub type cudaKernel_t = *mut CUkern_st;
+
+/// What a `cudaMemPool_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUmemPoolHandle_st {
+    _private: [u8; 0],
+}
+pub type cudaMemPool_t = *mut CUmemPoolHandle_st;
 
 /// What a `cudaStream_t` points to.
 #[repr(C)]
@@ -141,6 +164,15 @@ pub struct cudaDeviceProp {
     pub reserved: [c_int; 56],
 }
 
+/// `cudaExtent`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaExtent {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
 /// `cudaFuncAttributes`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +194,79 @@ pub struct cudaFuncAttributes {
     pub clusterSchedulingPolicyPreference: c_int,
     pub nonPortableClusterSizeAllowed: c_int,
     pub reserved: [c_int; 16],
+}
+
+/// `cudaMemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemAccessDesc {
+    pub location: cudaMemLocation,
+    pub flags: cudaMemAccessFlags,
+}
+
+/// `cudaMemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemLocation {
+    pub r#type: cudaMemLocationType,
+    pub id: c_int,
+}
+
+/// `cudaMemPoolProps`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemPoolProps {
+    pub allocType: cudaMemAllocationType,
+    pub handleTypes: cudaMemAllocationHandleType,
+    pub location: cudaMemLocation,
+    pub win32SecurityAttributes: *mut c_void,
+    pub maxSize: usize,
+    pub usage: u16,
+    pub reserved: [u8; 54],
+}
+
+/// `cudaMemcpy3DParms`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemcpy3DParms {
+    pub srcArray: cudaArray_t,
+    pub srcPos: cudaPos,
+    pub srcPtr: cudaPitchedPtr,
+    pub dstArray: cudaArray_t,
+    pub dstPos: cudaPos,
+    pub dstPtr: cudaPitchedPtr,
+    pub extent: cudaExtent,
+    pub kind: cudaMemcpyKind,
+}
+
+/// `cudaPitchedPtr`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPitchedPtr {
+    pub ptr: *mut c_void,
+    pub pitch: usize,
+    pub xsize: usize,
+    pub ysize: usize,
+}
+
+/// `cudaPointerAttributes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPointerAttributes {
+    pub r#type: cudaMemoryType,
+    pub device: c_int,
+    pub devicePointer: *mut c_void,
+    pub hostPointer: *mut c_void,
+    pub reserved: [long; 8],
+}
+
+/// `cudaPos`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaPos {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
 }
 
 /// `cudaUUID_t`.
@@ -264,6 +369,9 @@ pub const cudaMemcpyDeviceToDevice: cudaMemcpyKind = 3;
 pub const cudaMemcpyDeviceToHost: cudaMemcpyKind = 2;
 pub const cudaMemcpyHostToDevice: cudaMemcpyKind = 1;
 pub const cudaMemcpyHostToHost: cudaMemcpyKind = 0;
+pub const cudaMemoryTypeDevice: cudaMemoryType = 2;
+pub const cudaMemoryTypeHost: cudaMemoryType = 1;
+pub const cudaMemoryTypeUnregistered: cudaMemoryType = 0;
 pub const cudaSuccess: cudaError_t = 0;
 
 /// `cudaGetDeviceCount`.
@@ -492,3 +600,63 @@ pub type __cudaLaunchKernel_fn = unsafe extern "C" fn(
     usize,
     cudaStream_t,
 ) -> cudaError_t;
+/// `cudaMalloc3D`.
+pub type cudaMalloc3D_fn = unsafe extern "C" fn(*mut cudaPitchedPtr, cudaExtent) -> cudaError_t;
+/// `cudaMemcpy3D`.
+pub type cudaMemcpy3D_fn = unsafe extern "C" fn(*const cudaMemcpy3DParms) -> cudaError_t;
+/// `cudaMemcpy3DAsync`.
+pub type cudaMemcpy3DAsync_fn =
+    unsafe extern "C" fn(*const cudaMemcpy3DParms, cudaStream_t) -> cudaError_t;
+/// `cudaMemset2D`.
+pub type cudaMemset2D_fn =
+    unsafe extern "C" fn(*mut c_void, usize, c_int, usize, usize) -> cudaError_t;
+/// `cudaMemset2DAsync`.
+pub type cudaMemset2DAsync_fn =
+    unsafe extern "C" fn(*mut c_void, usize, c_int, usize, usize, cudaStream_t) -> cudaError_t;
+/// `cudaMemset3D`.
+pub type cudaMemset3D_fn = unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExtent) -> cudaError_t;
+/// `cudaMemset3DAsync`.
+pub type cudaMemset3DAsync_fn =
+    unsafe extern "C" fn(cudaPitchedPtr, c_int, cudaExtent, cudaStream_t) -> cudaError_t;
+/// `cudaMallocAsync`.
+pub type cudaMallocAsync_fn =
+    unsafe extern "C" fn(*mut *mut c_void, usize, cudaStream_t) -> cudaError_t;
+/// `cudaFreeAsync`.
+pub type cudaFreeAsync_fn = unsafe extern "C" fn(*mut c_void, cudaStream_t) -> cudaError_t;
+/// `cudaMallocFromPoolAsync`.
+pub type cudaMallocFromPoolAsync_fn =
+    unsafe extern "C" fn(*mut *mut c_void, usize, cudaMemPool_t, cudaStream_t) -> cudaError_t;
+/// `cudaMemPoolCreate`.
+pub type cudaMemPoolCreate_fn =
+    unsafe extern "C" fn(*mut cudaMemPool_t, *const cudaMemPoolProps) -> cudaError_t;
+/// `cudaMemPoolDestroy`.
+pub type cudaMemPoolDestroy_fn = unsafe extern "C" fn(cudaMemPool_t) -> cudaError_t;
+/// `cudaMemPoolTrimTo`.
+pub type cudaMemPoolTrimTo_fn = unsafe extern "C" fn(cudaMemPool_t, usize) -> cudaError_t;
+/// `cudaMemPoolSetAttribute`.
+pub type cudaMemPoolSetAttribute_fn =
+    unsafe extern "C" fn(cudaMemPool_t, cudaMemPoolAttr, *mut c_void) -> cudaError_t;
+/// `cudaMemPoolGetAttribute`.
+pub type cudaMemPoolGetAttribute_fn =
+    unsafe extern "C" fn(cudaMemPool_t, cudaMemPoolAttr, *mut c_void) -> cudaError_t;
+/// `cudaMemPoolSetAccess`.
+pub type cudaMemPoolSetAccess_fn =
+    unsafe extern "C" fn(cudaMemPool_t, *const cudaMemAccessDesc, usize) -> cudaError_t;
+/// `cudaMemPoolGetAccess`.
+pub type cudaMemPoolGetAccess_fn = unsafe extern "C" fn(
+    *mut cudaMemAccessFlags,
+    cudaMemPool_t,
+    *mut cudaMemLocation,
+) -> cudaError_t;
+/// `cudaDeviceGetDefaultMemPool`.
+pub type cudaDeviceGetDefaultMemPool_fn =
+    unsafe extern "C" fn(*mut cudaMemPool_t, c_int) -> cudaError_t;
+/// `cudaDeviceGetMemPool`.
+pub type cudaDeviceGetMemPool_fn = unsafe extern "C" fn(*mut cudaMemPool_t, c_int) -> cudaError_t;
+/// `cudaDeviceSetMemPool`.
+pub type cudaDeviceSetMemPool_fn = unsafe extern "C" fn(c_int, cudaMemPool_t) -> cudaError_t;
+/// `cudaPointerGetAttributes`.
+pub type cudaPointerGetAttributes_fn =
+    unsafe extern "C" fn(*mut cudaPointerAttributes, *const c_void) -> cudaError_t;
+/// `cudaHostGetFlags`.
+pub type cudaHostGetFlags_fn = unsafe extern "C" fn(*mut c_uint, *mut c_void) -> cudaError_t;

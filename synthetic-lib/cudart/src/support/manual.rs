@@ -2,10 +2,11 @@
 
 #![allow(non_snake_case)]
 
-use super::copy::{self, Part, Rows, Way};
+use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};
 use super::launch::{self, Configuration};
-use super::{binary, device, properties};
+use super::rectangles::{self, Filled, Rows};
+use super::{binary, device, pointers, properties};
 use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
 use gil_cuda::generated::stubs::*;
@@ -49,7 +50,7 @@ fn outside(call: impl FnOnce() -> cu::CUresult) -> cudaError_t {
 }
 
 /// The device's address as the program has it.
-fn pointer(address: cu::CUdeviceptr) -> *mut c_void {
+pub(super) fn pointer(address: cu::CUdeviceptr) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
@@ -58,7 +59,7 @@ fn address(pointer: *const c_void) -> cu::CUdeviceptr {
 }
 
 /// A byte, of which memory is set.
-fn byte(value: c_int) -> u8 {
+pub(super) fn byte(value: c_int) -> u8 {
     value.to_le_bytes()[0]
 }
 
@@ -288,7 +289,7 @@ impl Manual for Guest {
     ) -> cudaError_t {
         let (way, rows) = rows((dst, dpitch), (src, spitch), (width, height), kind);
         // SAFETY: the caller's.
-        returned(|| unsafe { copy::rows(way, rows, None) })
+        returned(|| unsafe { rectangles::copy(way, rows, None) })
     }
 
     unsafe fn cudaMemcpy2DAsync(
@@ -304,7 +305,7 @@ impl Manual for Guest {
     ) -> cudaError_t {
         let (way, rows) = rows((dst, dpitch), (src, spitch), (width, height), kind);
         // SAFETY: the caller's.
-        returned(|| unsafe { copy::rows(way, rows, Some(stream)) })
+        returned(|| unsafe { rectangles::copy(way, rows, Some(stream)) })
     }
 
     unsafe fn cudaMemcpyToSymbol(
@@ -407,6 +408,218 @@ impl Manual for Guest {
     ) -> cudaError_t {
         // SAFETY: it takes numbers and a handle.
         within(|| unsafe { cuMemsetD8Async(address(devPtr), byte(value), count, stream.cast()) })
+    }
+
+    unsafe fn cudaMalloc3D(
+        _: u64,
+        pitchedDevPtr: *mut cudaPitchedPtr,
+        extent: cudaExtent,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { put(pitchedDevPtr, || rectangles::allocate(extent, ELEMENT)) }
+    }
+
+    unsafe fn cudaMemcpy3D(_: u64, p: *const cudaMemcpy3DParms) -> cudaError_t {
+        // SAFETY: the caller's.
+        returned(|| unsafe { rectangles::copy_box(p, None) })
+    }
+
+    unsafe fn cudaMemcpy3DAsync(
+        _: u64,
+        p: *const cudaMemcpy3DParms,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        returned(|| unsafe { rectangles::copy_box(p, Some(stream)) })
+    }
+
+    unsafe fn cudaMemset2D(
+        _: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t {
+        let filled = Filled::rows((devPtr, pitch), value, (width, height));
+        returned(|| filled.set(None))
+    }
+
+    unsafe fn cudaMemset2DAsync(
+        _: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        let filled = Filled::rows((devPtr, pitch), value, (width, height));
+        returned(|| filled.set(Some(stream)))
+    }
+
+    unsafe fn cudaMemset3D(
+        _: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) -> cudaError_t {
+        returned(|| Filled::slices(&pitchedDevPtr, value, extent).set(None))
+    }
+
+    unsafe fn cudaMemset3DAsync(
+        _: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        returned(|| Filled::slices(&pitchedDevPtr, value, extent).set(Some(stream)))
+    }
+
+    unsafe fn cudaMallocAsync(
+        _: u64,
+        devPtr: *mut *mut c_void,
+        size: usize,
+        hStream: cudaStream_t,
+    ) -> cudaError_t {
+        let make = || {
+            device::ready()?;
+            let mut made = 0;
+            if size > 0 {
+                // SAFETY: there is space for an address.
+                driver(unsafe { cuMemAllocAsync(&mut made, size, hStream.cast()) })?;
+            }
+            Ok(pointer(made))
+        };
+        // SAFETY: the caller's.
+        unsafe { put(devPtr, make) }
+    }
+
+    unsafe fn cudaMallocFromPoolAsync(
+        _: u64,
+        ptr: *mut *mut c_void,
+        size: usize,
+        memPool: cudaMemPool_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        let make = || {
+            device::ready()?;
+            let mut made = 0;
+            let (pool, stream) = (memPool.cast(), stream.cast());
+            if size > 0 {
+                // SAFETY: there is space for an address.
+                driver(unsafe { cuMemAllocFromPoolAsync(&mut made, size, pool, stream) })?;
+            }
+            Ok(pointer(made))
+        };
+        // SAFETY: the caller's.
+        unsafe { put(ptr, make) }
+    }
+
+    unsafe fn cudaFreeAsync(_: u64, devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t {
+        // SAFETY: it takes a number and a handle.
+        within(|| unsafe { cuMemFreeAsync(address(devPtr), hStream.cast()) })
+    }
+
+    unsafe fn cudaMemPoolCreate(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        poolProps: *const cudaMemPoolProps,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolCreate(memPool.cast(), poolProps.cast()) })
+    }
+
+    unsafe fn cudaMemPoolDestroy(_: u64, memPool: cudaMemPool_t) -> cudaError_t {
+        // SAFETY: it takes a handle.
+        outside(|| unsafe { cuMemPoolDestroy(memPool.cast()) })
+    }
+
+    unsafe fn cudaMemPoolTrimTo(
+        _: u64,
+        memPool: cudaMemPool_t,
+        minBytesToKeep: usize,
+    ) -> cudaError_t {
+        // SAFETY: it takes a handle and a number.
+        outside(|| unsafe { cuMemPoolTrimTo(memPool.cast(), minBytesToKeep) })
+    }
+
+    unsafe fn cudaMemPoolSetAttribute(
+        _: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuMemPoolSetAttribute(memPool.cast(), attr, value) })
+    }
+
+    unsafe fn cudaMemPoolGetAttribute(
+        _: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuMemPoolGetAttribute(memPool.cast(), attr, value) })
+    }
+
+    unsafe fn cudaMemPoolSetAccess(
+        _: u64,
+        memPool: cudaMemPool_t,
+        descList: *const cudaMemAccessDesc,
+        count: usize,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolSetAccess(memPool.cast(), descList.cast(), count) })
+    }
+
+    unsafe fn cudaMemPoolGetAccess(
+        _: u64,
+        flags: *mut cudaMemAccessFlags,
+        memPool: cudaMemPool_t,
+        location: *mut cudaMemLocation,
+    ) -> cudaError_t {
+        // SAFETY: the caller's; both structures have the same fields.
+        outside(|| unsafe { cuMemPoolGetAccess(flags, memPool.cast(), location.cast()) })
+    }
+
+    unsafe fn cudaDeviceGetDefaultMemPool(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetDefaultMemPool(memPool.cast(), device) })
+    }
+
+    unsafe fn cudaDeviceGetMemPool(
+        _: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetMemPool(memPool.cast(), device) })
+    }
+
+    unsafe fn cudaDeviceSetMemPool(_: u64, device: c_int, memPool: cudaMemPool_t) -> cudaError_t {
+        // SAFETY: it takes a number and a handle.
+        outside(|| unsafe { cuDeviceSetMemPool(device, memPool.cast()) })
+    }
+
+    unsafe fn cudaPointerGetAttributes(
+        _: u64,
+        attributes: *mut cudaPointerAttributes,
+        ptr: *const c_void,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { put(attributes, || pointers::attributes(ptr.cast_mut())) }
+    }
+
+    unsafe fn cudaHostGetFlags(_: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t {
+        // SAFETY: the caller's.
+        within(|| unsafe { cuMemHostGetFlags(pFlags, pHost) })
     }
 
     unsafe fn cudaStreamCreate(_: u64, pStream: *mut cudaStream_t) -> cudaError_t {

@@ -8,6 +8,8 @@
 //! | [`binary`] | what the compiler registers: fat binaries, kernels, variables |
 //! | [`launch`] | kernels, and the configurations of launches |
 //! | [`copy`] | copies between memory, and of variables |
+//! | [`rectangles`] | copies of rectangles and boxes, and boxes that are set |
+//! | [`pointers`] | what is known of an address |
 //! | `manual` | the entry points |
 
 #![allow(non_upper_case_globals, reason = "the API's constants, in patterns")]
@@ -18,4 +20,6 @@ pub mod device;
 pub mod error;
 pub mod launch;
 mod manual;
+pub mod pointers;
 pub mod properties;
+pub mod rectangles;

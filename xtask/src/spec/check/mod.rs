@@ -142,7 +142,8 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
                 let is_structure = raw.structs.contains_key(*name);
                 is_structure || api.types.contains_key(*name) || api.handles.contains_key(*name)
             });
-            if known.is_none() {
+            let is_address = c.ctype.target().is_some_and(CType::is_void);
+            if known.is_none() && !is_address {
                 return Err(place.error(Problem::UnknownType(c.ctype.to_string())));
             }
             all.push(Field { c, count });

@@ -127,6 +127,9 @@ fn annotated(
                 name,
             }));
         }
+        Annotation::InOne(name) if has_addresses(api, &name) => {
+            return Err(place.error(Problem::Addresses(name)));
+        }
         Annotation::InOne(name) if api.structs.contains_key(&name) => Role::Struct(name),
         Annotation::InOne(name) => return Err(place.error(Problem::UnknownType(name))),
         Annotation::OutNew(ctype, parents) => {
@@ -220,6 +223,9 @@ fn out_array(
             counter,
             parents,
         });
+    }
+    if has_addresses(api, &element) {
+        return Err(place.error(Problem::Addresses(element)));
     }
     if api.structs.contains_key(&element) {
         let name = element;
@@ -463,4 +469,12 @@ fn known_helper(api: &Api, name: &str, place: &Place) -> Result<(), SpecError> {
         true => Ok(()),
         false => Err(place.error(Problem::UnknownHelper(name.into()))),
     }
+}
+
+/// Whether a structure has addresses, which mean nothing on the other side.
+fn has_addresses(api: &Api, name: &str) -> bool {
+    let fields = api.structs.get(name).into_iter().flatten();
+    fields
+        .into_iter()
+        .any(|field| field.c.ctype.target().is_some())
 }
