@@ -13,14 +13,13 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
 
 const RULES: &str = "tests/guest/cuda_rules.c";
 
-/// Every check of the program passes, live and from its recording.
-#[test]
-fn calls_do_what_the_api_promises() {
+/// Every check of a program passes, live and from its recording.
+fn passes(source: &str, coverage: &str, calls: &[&str]) {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
     let [env, list] = LIST_CALLS;
-    let live = run(board.address(), &[env, list, "--record", &record], RULES);
+    let live = run(board.address(), &[env, list, "--record", &record], source);
     let failed: Vec<_> = live
         .stdout
         .lines()
@@ -29,12 +28,29 @@ fn calls_do_what_the_api_promises() {
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
-    for name in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"] {
-        assert!(called.contains(name), "{called:?}");
+    for name in calls {
+        assert!(called.contains(*name), "{called:?}");
     }
-    covers("cuda_rules", &called);
-    let replayed = run(&format!("replay:{record}"), &[], RULES).ok();
+    covers(coverage, &called);
+    let replayed = run(&format!("replay:{record}"), &[], source).ok();
     assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+}
+
+#[test]
+fn calls_do_what_the_api_promises() {
+    let calls = ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"];
+    passes(RULES, "cuda_rules", &calls);
+}
+
+/// Launches with attributes, functions of the program's on streams, default streams of threads.
+#[test]
+fn launches_come_in_their_order() {
+    let calls = [
+        "cuLaunchKernelEx",
+        "cuLaunchHostFunc",
+        "cuLaunchKernel_ptsz",
+    ];
+    passes("tests/guest/cuda_launches.c", "cuda_launches", &calls);
 }
 
 /// The report has the calls, with the GPU's time.

@@ -15,15 +15,14 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
     Run::new(args).finish()
 }
 
-/// Every check of the program passes, live and from its recording.
-#[test]
-fn calls_do_what_the_runtime_promises() {
+/// Every check of a program passes, live and from its recording.
+fn passes(source: &str, coverage: &str, calls: &[&str]) {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
     let [env, list] = LIST_CALLS;
     let options = [env, list, "--record", &record];
-    let live = run(board.address(), &options, PROGRAM);
+    let live = run(board.address(), &options, source);
     let failed: Vec<_> = live
         .stdout
         .lines()
@@ -32,12 +31,33 @@ fn calls_do_what_the_runtime_promises() {
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
-    for name in ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"] {
-        assert!(called.contains(name), "{called:?}");
+    for name in calls {
+        assert!(called.contains(*name), "{called:?}");
     }
-    covers("cuda_runtime", &called);
-    let replayed = run(&format!("replay:{record}"), &[], PROGRAM).ok();
+    covers(coverage, &called);
+    let replayed = run(&format!("replay:{record}"), &[], source).ok();
     assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
+}
+
+#[test]
+fn calls_do_what_the_runtime_promises() {
+    let calls = ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"];
+    passes(PROGRAM, "cuda_runtime", &calls);
+}
+
+/// Launches with attributes, functions of the program's on streams, default streams of threads.
+#[test]
+fn launches_come_in_their_order() {
+    let calls = [
+        "cudaLaunchKernelExC",
+        "cudaLaunchHostFunc",
+        "cudaMemcpy_ptds",
+    ];
+    passes(
+        "tests/guest/cuda_runtime_launches.c",
+        "cuda_runtime_launches",
+        &calls,
+    );
 }
 
 /// Without the board's driver there is no device, which is an error and no crash.

@@ -3,7 +3,7 @@
 //!
 //! It answers, allocates, moves memory and checks its arguments. It runs no kernel: a launch
 //! takes time, and leaves the values of its parameters in the module's variable
-//! `null_params`, if there is one. A kernel whose name is a trap's ends its context:
+//! `null_params`, and its attributes in `null_attributes`, if there are such. A kernel whose name is a trap's ends its context:
 //! `trap_address`, `trap_assert`, `trap_failure`. Durations are the same in every run.
 
 #![allow(non_snake_case)]
@@ -16,6 +16,7 @@
 )]
 
 mod device;
+mod launches;
 mod state;
 
 use device::{attribute, function_attribute};
@@ -39,6 +40,8 @@ pub const INVALID_PTX: Code = 218;
 pub const INVALID_HANDLE: Code = 400;
 pub const NOT_FOUND: Code = 500;
 pub const NOT_READY: Code = 600;
+pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
+pub const INVALID_CLUSTER_SIZE: Code = 912;
 
 /// Its version of CUDA.
 const VERSION: c_int = 13000;
@@ -567,7 +570,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
             return Err(INVALID_VALUE);
         }
         let params = unsafe { params(&kernel, values) }?;
-        state.leave_params(module, &params);
+        state.leave(module, "null_params", &params);
         state.work(stream, Work::Kernel(blocks.saturating_mul(threads)))?;
         let trap = match kernel.name.as_str() {
             "trap_address" => 700,

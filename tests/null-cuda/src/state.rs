@@ -207,13 +207,13 @@ impl State {
         bytes.get_mut(from..end).ok_or(INVALID_VALUE)
     }
 
-    /// The variable that has the values of the last launch.
-    pub fn leave_params(&mut self, module: usize, params: &[u8]) {
+    /// Leaves something of the last launch in a variable of its module, if that is there.
+    pub fn leave(&mut self, module: usize, variable: &str, params: &[u8]) {
         let module = self
             .modules
             .get(std::ptr::with_exposed_provenance_mut(module));
         let mut variables = module.iter().flat_map(|it| &it.variables);
-        let found = variables.find(|(name, ..)| name == "null_params");
+        let found = variables.find(|(name, ..)| name == variable);
         let Some(&(_, address, size)) = found else {
             return;
         };
