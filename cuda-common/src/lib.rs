@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attribute;
 pub mod image;
 pub mod jit;
+pub mod names;
 pub mod ptx;

@@ -4,6 +4,40 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+/* NVIDIA declares these by macros, if a program asks for them. */
+extern __typeof__(cuMemcpyHtoD_v2) cuMemcpyHtoD_v2_ptds;
+extern __typeof__(cuMemcpyDtoH_v2) cuMemcpyDtoH_v2_ptds;
+extern __typeof__(cuMemcpyDtoD_v2) cuMemcpyDtoD_v2_ptds;
+extern __typeof__(cuMemsetD8_v2) cuMemsetD8_v2_ptds;
+extern __typeof__(cuMemsetD16_v2) cuMemsetD16_v2_ptds;
+extern __typeof__(cuMemsetD32_v2) cuMemsetD32_v2_ptds;
+extern __typeof__(cuMemcpy) cuMemcpy_ptds;
+extern __typeof__(cuMemcpyHtoDAsync_v2) cuMemcpyHtoDAsync_v2_ptsz;
+extern __typeof__(cuMemcpyDtoHAsync_v2) cuMemcpyDtoHAsync_v2_ptsz;
+extern __typeof__(cuMemcpyDtoDAsync_v2) cuMemcpyDtoDAsync_v2_ptsz;
+extern __typeof__(cuMemcpyAsync) cuMemcpyAsync_ptsz;
+extern __typeof__(cuMemsetD8Async) cuMemsetD8Async_ptsz;
+extern __typeof__(cuMemsetD16Async) cuMemsetD16Async_ptsz;
+extern __typeof__(cuMemsetD32Async) cuMemsetD32Async_ptsz;
+extern __typeof__(cuStreamGetPriority) cuStreamGetPriority_ptsz;
+extern __typeof__(cuStreamGetId) cuStreamGetId_ptsz;
+extern __typeof__(cuStreamGetFlags) cuStreamGetFlags_ptsz;
+extern __typeof__(cuStreamGetDevice) cuStreamGetDevice_ptsz;
+extern __typeof__(cuStreamGetCtx) cuStreamGetCtx_ptsz;
+extern __typeof__(cuStreamWaitEvent) cuStreamWaitEvent_ptsz;
+extern __typeof__(cuStreamAddCallback) cuStreamAddCallback_ptsz;
+extern __typeof__(cuStreamQuery) cuStreamQuery_ptsz;
+extern __typeof__(cuStreamSynchronize) cuStreamSynchronize_ptsz;
+extern __typeof__(cuEventRecord) cuEventRecord_ptsz;
+extern __typeof__(cuEventRecordWithFlags) cuEventRecordWithFlags_ptsz;
+extern __typeof__(cuLaunchKernel) cuLaunchKernel_ptsz;
+extern __typeof__(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
+extern __typeof__(cuLaunchHostFunc) cuLaunchHostFunc_ptsz;
+extern __typeof__(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
+extern __typeof__(cuStreamCopyAttributes) cuStreamCopyAttributes_ptsz;
+extern __typeof__(cuStreamGetAttribute) cuStreamGetAttribute_ptsz;
+extern __typeof__(cuStreamSetAttribute) cuStreamSetAttribute_ptsz;
 #include <stddef.h>
 #include <stdint.h>
 #include <cuda.h>
@@ -258,14 +292,118 @@ _Static_assert(SAME(__typeof__(&cuPointerGetAttributes), CUresult (*)(unsigned i
 	"cuPointerGetAttributes");
 _Static_assert(SAME(__typeof__(&cuPointerSetAttribute), CUresult (*)(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)),
 	"cuPointerSetAttribute");
+_Static_assert(SAME(__typeof__(&cuLaunchKernelEx), CUresult (*)(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)),
+	"cuLaunchKernelEx");
+_Static_assert(SAME(__typeof__(&cuLaunchCooperativeKernel), CUresult (*)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)),
+	"cuLaunchCooperativeKernel");
+_Static_assert(SAME(__typeof__(&cuFuncIsLoaded), CUresult (*)(CUfunctionLoadingState *state, CUfunction hfunc)),
+	"cuFuncIsLoaded");
+_Static_assert(SAME(__typeof__(&cuFuncLoad), CUresult (*)(CUfunction hfunc)),
+	"cuFuncLoad");
+_Static_assert(SAME(__typeof__(&cuModuleGetFunctionCount), CUresult (*)(unsigned int *count, CUmodule hmod)),
+	"cuModuleGetFunctionCount");
+_Static_assert(SAME(__typeof__(&cuModuleEnumerateFunctions), CUresult (*)(CUfunction *functions, unsigned int numFunctions, CUmodule hmod)),
+	"cuModuleEnumerateFunctions");
+_Static_assert(SAME(__typeof__(&cuOccupancyMaxPotentialBlockSize), CUresult (*)(int *minGridSize, int *blockSize, CUfunction func, size_t (*blockSizeToDynamicSMemSize)(int blockSize), size_t dynamicSMemSize, int blockSizeLimit)),
+	"cuOccupancyMaxPotentialBlockSize");
+_Static_assert(SAME(__typeof__(&cuOccupancyMaxPotentialBlockSizeWithFlags), CUresult (*)(int *minGridSize, int *blockSize, CUfunction func, size_t (*blockSizeToDynamicSMemSize)(int blockSize), size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags)),
+	"cuOccupancyMaxPotentialBlockSizeWithFlags");
+_Static_assert(SAME(__typeof__(&cuOccupancyAvailableDynamicSMemPerBlock), CUresult (*)(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize)),
+	"cuOccupancyAvailableDynamicSMemPerBlock");
+_Static_assert(SAME(__typeof__(&cuOccupancyMaxPotentialClusterSize), CUresult (*)(int *clusterSize, CUfunction func, const CUlaunchConfig *config)),
+	"cuOccupancyMaxPotentialClusterSize");
+_Static_assert(SAME(__typeof__(&cuOccupancyMaxActiveClusters), CUresult (*)(int *numClusters, CUfunction func, const CUlaunchConfig *config)),
+	"cuOccupancyMaxActiveClusters");
+_Static_assert(SAME(__typeof__(&cuLaunchHostFunc), CUresult (*)(CUstream hStream, void (*fn)(void *userData), void *userData)),
+	"cuLaunchHostFunc");
+_Static_assert(SAME(__typeof__(&cuStreamAddCallback), CUresult (*)(CUstream hStream, void (*callback)(CUstream hStream, CUresult status, void *userData), void *userData, unsigned int flags)),
+	"cuStreamAddCallback");
+_Static_assert(SAME(__typeof__(&cuStreamGetId), CUresult (*)(CUstream hStream, unsigned long long *streamId)),
+	"cuStreamGetId");
+_Static_assert(SAME(__typeof__(&cuStreamGetDevice), CUresult (*)(CUstream hStream, CUdevice *device)),
+	"cuStreamGetDevice");
+_Static_assert(SAME(__typeof__(&cuStreamCopyAttributes), CUresult (*)(CUstream dst, CUstream src)),
+	"cuStreamCopyAttributes");
+_Static_assert(SAME(__typeof__(&cuStreamGetAttribute), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, CUlaunchAttributeValue *value_out)),
+	"cuStreamGetAttribute");
+_Static_assert(SAME(__typeof__(&cuStreamSetAttribute), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value)),
+	"cuStreamSetAttribute");
+_Static_assert(SAME(__typeof__(&cuEventRecordWithFlags), CUresult (*)(CUevent hEvent, CUstream hStream, unsigned int flags)),
+	"cuEventRecordWithFlags");
+_Static_assert(SAME(__typeof__(&cuMemcpyHtoD_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)),
+	"cuMemcpyHtoD_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemcpyDtoH_v2_ptds), CUresult (*)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)),
+	"cuMemcpyDtoH_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemcpyDtoD_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)),
+	"cuMemcpyDtoD_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemsetD8_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, unsigned char uc, size_t N)),
+	"cuMemsetD8_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemsetD16_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, unsigned short us, size_t N)),
+	"cuMemsetD16_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemsetD32_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, unsigned int ui, size_t N)),
+	"cuMemsetD32_v2_ptds");
+_Static_assert(SAME(__typeof__(&cuMemcpy_ptds), CUresult (*)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)),
+	"cuMemcpy_ptds");
+_Static_assert(SAME(__typeof__(&cuMemcpyHtoDAsync_v2_ptsz), CUresult (*)(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyHtoDAsync_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemcpyDtoHAsync_v2_ptsz), CUresult (*)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyDtoHAsync_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemcpyDtoDAsync_v2_ptsz), CUresult (*)(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyDtoDAsync_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemcpyAsync_ptsz), CUresult (*)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemsetD8Async_ptsz), CUresult (*)(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)),
+	"cuMemsetD8Async_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemsetD16Async_ptsz), CUresult (*)(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)),
+	"cuMemsetD16Async_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemsetD32Async_ptsz), CUresult (*)(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)),
+	"cuMemsetD32Async_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetPriority_ptsz), CUresult (*)(CUstream hStream, int *priority)),
+	"cuStreamGetPriority_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetId_ptsz), CUresult (*)(CUstream hStream, unsigned long long *streamId)),
+	"cuStreamGetId_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetFlags_ptsz), CUresult (*)(CUstream hStream, unsigned int *flags)),
+	"cuStreamGetFlags_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetDevice_ptsz), CUresult (*)(CUstream hStream, CUdevice *device)),
+	"cuStreamGetDevice_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetCtx_ptsz), CUresult (*)(CUstream hStream, CUcontext *pctx)),
+	"cuStreamGetCtx_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamWaitEvent_ptsz), CUresult (*)(CUstream hStream, CUevent hEvent, unsigned int Flags)),
+	"cuStreamWaitEvent_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamAddCallback_ptsz), CUresult (*)(CUstream hStream, void (*callback)(CUstream hStream, CUresult status, void *userData), void *userData, unsigned int flags)),
+	"cuStreamAddCallback_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamQuery_ptsz), CUresult (*)(CUstream hStream)),
+	"cuStreamQuery_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamSynchronize_ptsz), CUresult (*)(CUstream hStream)),
+	"cuStreamSynchronize_ptsz");
+_Static_assert(SAME(__typeof__(&cuEventRecord_ptsz), CUresult (*)(CUevent hEvent, CUstream hStream)),
+	"cuEventRecord_ptsz");
+_Static_assert(SAME(__typeof__(&cuEventRecordWithFlags_ptsz), CUresult (*)(CUevent hEvent, CUstream hStream, unsigned int flags)),
+	"cuEventRecordWithFlags_ptsz");
+_Static_assert(SAME(__typeof__(&cuLaunchKernel_ptsz), CUresult (*)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)),
+	"cuLaunchKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cuLaunchKernelEx_ptsz), CUresult (*)(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)),
+	"cuLaunchKernelEx_ptsz");
+_Static_assert(SAME(__typeof__(&cuLaunchHostFunc_ptsz), CUresult (*)(CUstream hStream, void (*fn)(void *userData), void *userData)),
+	"cuLaunchHostFunc_ptsz");
+_Static_assert(SAME(__typeof__(&cuLaunchCooperativeKernel_ptsz), CUresult (*)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)),
+	"cuLaunchCooperativeKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamCopyAttributes_ptsz), CUresult (*)(CUstream dst, CUstream src)),
+	"cuStreamCopyAttributes_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetAttribute_ptsz), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, CUlaunchAttributeValue *value_out)),
+	"cuStreamGetAttribute_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamSetAttribute_ptsz), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value)),
+	"cuStreamSetAttribute_ptsz");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t), "CUdeviceptr");
 _Static_assert(sizeof(CUdriverProcAddressQueryResult) == sizeof(int32_t), "CUdriverProcAddressQueryResult");
 _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
+_Static_assert(sizeof(CUfunctionLoadingState) == sizeof(int32_t), "CUfunctionLoadingState");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
+_Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttributeID");
 _Static_assert(sizeof(CUlimit) == sizeof(int32_t), "CUlimit");
 _Static_assert(sizeof(CUmemAccess_flags) == sizeof(int32_t), "CUmemAccess_flags");
 _Static_assert(sizeof(CUmemAllocationHandleType) == sizeof(int32_t), "CUmemAllocationHandleType");
@@ -318,6 +456,20 @@ _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHeight), size_t), "CUDA_
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D.WidthInBytes");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Height), size_t), "CUDA_MEMCPY3D.Height");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Depth), size_t), "CUDA_MEMCPY3D.Depth");
+_Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->id), CUlaunchAttributeID), "CUlaunchAttribute.id");
+_Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->pad), char[4]), "CUlaunchAttribute.pad");
+_Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->value), CUlaunchAttributeValue), "CUlaunchAttribute.value");
+_Static_assert(SAME(__typeof__(((CUlaunchAttributeValue *)0)->pad), char[64]), "CUlaunchAttributeValue.pad");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->gridDimX), unsigned int), "CUlaunchConfig.gridDimX");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->gridDimY), unsigned int), "CUlaunchConfig.gridDimY");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->gridDimZ), unsigned int), "CUlaunchConfig.gridDimZ");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->blockDimX), unsigned int), "CUlaunchConfig.blockDimX");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->blockDimY), unsigned int), "CUlaunchConfig.blockDimY");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->blockDimZ), unsigned int), "CUlaunchConfig.blockDimZ");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->sharedMemBytes), unsigned int), "CUlaunchConfig.sharedMemBytes");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->hStream), CUstream), "CUlaunchConfig.hStream");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->attrs), CUlaunchAttribute *), "CUlaunchConfig.attrs");
+_Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->numAttrs), unsigned int), "CUlaunchConfig.numAttrs");
 _Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->location), CUmemLocation), "CUmemAccessDesc.location");
 _Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->flags), CUmemAccess_flags), "CUmemAccessDesc.flags");
 _Static_assert(SAME(__typeof__(((CUmemLocation *)0)->type), CUmemLocationType), "CUmemLocation.type");
@@ -349,6 +501,7 @@ _Static_assert((int64_t)(CUDA_ERROR_ILLEGAL_ADDRESS) == 700, "CUDA_ERROR_ILLEGAL
 _Static_assert((int64_t)(CUDA_ERROR_ILLEGAL_INSTRUCTION) == 715, "CUDA_ERROR_ILLEGAL_INSTRUCTION");
 _Static_assert((int64_t)(CUDA_ERROR_ILLEGAL_STATE) == 401, "CUDA_ERROR_ILLEGAL_STATE");
 _Static_assert((int64_t)(CUDA_ERROR_INVALID_ADDRESS_SPACE) == 717, "CUDA_ERROR_INVALID_ADDRESS_SPACE");
+_Static_assert((int64_t)(CUDA_ERROR_INVALID_CLUSTER_SIZE) == 912, "CUDA_ERROR_INVALID_CLUSTER_SIZE");
 _Static_assert((int64_t)(CUDA_ERROR_INVALID_CONTEXT) == 201, "CUDA_ERROR_INVALID_CONTEXT");
 _Static_assert((int64_t)(CUDA_ERROR_INVALID_DEVICE) == 101, "CUDA_ERROR_INVALID_DEVICE");
 _Static_assert((int64_t)(CUDA_ERROR_INVALID_HANDLE) == 400, "CUDA_ERROR_INVALID_HANDLE");
@@ -391,9 +544,7 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) == 19, "CU_DEV
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) == 122, "CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) == 91, "CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR) == 123, "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR");
-_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 120, "CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) == 89, "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS");
-_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) == 95, "CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST) == 101, "CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 116, "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) == 103, "CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED");

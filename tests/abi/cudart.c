@@ -24,6 +24,8 @@ typedef enum cudaMemcpyKind cudaMemcpyKind;
 typedef enum cudaDeviceAttr cudaDeviceAttr;
 typedef enum cudaFuncAttribute cudaFuncAttribute;
 typedef enum cudaFuncCache cudaFuncCache;
+typedef enum cudaLaunchAttributeID cudaLaunchAttributeID;
+typedef union cudaLaunchAttributeValue cudaLaunchAttributeValue;
 /* NVIDIA declares these for C++ alone. */
 void **__cudaRegisterFatBinary(void *fatCubin);
 void __cudaRegisterFatBinaryEnd(void **fatCubinHandle);
@@ -35,6 +37,36 @@ unsigned int __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sha
 cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);
+#include <cuda_runtime_api.h>
+/* These by macros, if a program asks for them. */
+extern __typeof__(cudaMemcpy) cudaMemcpy_ptds;
+extern __typeof__(cudaMemcpyToSymbol) cudaMemcpyToSymbol_ptds;
+extern __typeof__(cudaMemcpyFromSymbol) cudaMemcpyFromSymbol_ptds;
+extern __typeof__(cudaMemcpy2D) cudaMemcpy2D_ptds;
+extern __typeof__(cudaMemset) cudaMemset_ptds;
+extern __typeof__(cudaMemcpyAsync) cudaMemcpyAsync_ptsz;
+extern __typeof__(cudaMemcpyToSymbolAsync) cudaMemcpyToSymbolAsync_ptsz;
+extern __typeof__(cudaMemcpyFromSymbolAsync) cudaMemcpyFromSymbolAsync_ptsz;
+extern __typeof__(cudaMemcpy2DAsync) cudaMemcpy2DAsync_ptsz;
+extern __typeof__(cudaMemsetAsync) cudaMemsetAsync_ptsz;
+extern __typeof__(cudaStreamQuery) cudaStreamQuery_ptsz;
+extern __typeof__(cudaStreamGetDevice) cudaStreamGetDevice_ptsz;
+extern __typeof__(cudaStreamGetFlags) cudaStreamGetFlags_ptsz;
+extern __typeof__(cudaStreamGetId) cudaStreamGetId_ptsz;
+extern __typeof__(cudaStreamGetPriority) cudaStreamGetPriority_ptsz;
+extern __typeof__(cudaEventRecord) cudaEventRecord_ptsz;
+extern __typeof__(cudaEventRecordWithFlags) cudaEventRecordWithFlags_ptsz;
+extern __typeof__(cudaStreamWaitEvent) cudaStreamWaitEvent_ptsz;
+extern __typeof__(cudaStreamAddCallback) cudaStreamAddCallback_ptsz;
+extern __typeof__(cudaStreamSynchronize) cudaStreamSynchronize_ptsz;
+extern __typeof__(cudaLaunchKernel) cudaLaunchKernel_ptsz;
+extern __typeof__(cudaLaunchKernelExC) cudaLaunchKernelExC_ptsz;
+extern __typeof__(cudaLaunchHostFunc) cudaLaunchHostFunc_ptsz;
+extern __typeof__(cudaLaunchCooperativeKernel) cudaLaunchCooperativeKernel_ptsz;
+extern __typeof__(cudaStreamCopyAttributes) cudaStreamCopyAttributes_ptsz;
+extern __typeof__(cudaStreamGetAttribute) cudaStreamGetAttribute_ptsz;
+extern __typeof__(cudaStreamSetAttribute) cudaStreamSetAttribute_ptsz;
 #include <stddef.h>
 #include <stdint.h>
 #include <cuda_runtime_api.h>
@@ -219,11 +251,98 @@ _Static_assert(SAME(__typeof__(&cudaPointerGetAttributes), cudaError_t (*)(cudaP
 	"cudaPointerGetAttributes");
 _Static_assert(SAME(__typeof__(&cudaHostGetFlags), cudaError_t (*)(unsigned int *pFlags, void *pHost)),
 	"cudaHostGetFlags");
+_Static_assert(SAME(__typeof__(&cudaLaunchKernelExC), cudaError_t (*)(const cudaLaunchConfig_t *config, const void *func, void **args)),
+	"cudaLaunchKernelExC");
+_Static_assert(SAME(__typeof__(&cudaLaunchCooperativeKernel), cudaError_t (*)(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
+	"cudaLaunchCooperativeKernel");
+_Static_assert(SAME(__typeof__(&cudaOccupancyAvailableDynamicSMemPerBlock), cudaError_t (*)(size_t *dynamicSmemSize, const void *func, int numBlocks, int blockSize)),
+	"cudaOccupancyAvailableDynamicSMemPerBlock");
+_Static_assert(SAME(__typeof__(&cudaOccupancyMaxPotentialClusterSize), cudaError_t (*)(int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig)),
+	"cudaOccupancyMaxPotentialClusterSize");
+_Static_assert(SAME(__typeof__(&cudaOccupancyMaxActiveClusters), cudaError_t (*)(int *numClusters, const void *func, const cudaLaunchConfig_t *launchConfig)),
+	"cudaOccupancyMaxActiveClusters");
+_Static_assert(SAME(__typeof__(&cudaFuncGetName), cudaError_t (*)(const char **name, const void *func)),
+	"cudaFuncGetName");
+_Static_assert(SAME(__typeof__(&cudaFuncGetParamInfo), cudaError_t (*)(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)),
+	"cudaFuncGetParamInfo");
+_Static_assert(SAME(__typeof__(&cudaLaunchHostFunc), cudaError_t (*)(cudaStream_t stream, void (*fn)(void *userData), void *userData)),
+	"cudaLaunchHostFunc");
+_Static_assert(SAME(__typeof__(&cudaStreamAddCallback), cudaError_t (*)(cudaStream_t stream, void (*callback)(cudaStream_t stream, cudaError_t status, void *userData), void *userData, unsigned int flags)),
+	"cudaStreamAddCallback");
+_Static_assert(SAME(__typeof__(&cudaStreamGetId), cudaError_t (*)(cudaStream_t hStream, unsigned long long *streamId)),
+	"cudaStreamGetId");
+_Static_assert(SAME(__typeof__(&cudaStreamGetDevice), cudaError_t (*)(cudaStream_t hStream, int *device)),
+	"cudaStreamGetDevice");
+_Static_assert(SAME(__typeof__(&cudaStreamCopyAttributes), cudaError_t (*)(cudaStream_t dst, cudaStream_t src)),
+	"cudaStreamCopyAttributes");
+_Static_assert(SAME(__typeof__(&cudaStreamGetAttribute), cudaError_t (*)(cudaStream_t hStream, cudaLaunchAttributeID attr, cudaLaunchAttributeValue *value_out)),
+	"cudaStreamGetAttribute");
+_Static_assert(SAME(__typeof__(&cudaStreamSetAttribute), cudaError_t (*)(cudaStream_t hStream, cudaLaunchAttributeID attr, const cudaLaunchAttributeValue *value)),
+	"cudaStreamSetAttribute");
+_Static_assert(SAME(__typeof__(&cudaEventRecordWithFlags), cudaError_t (*)(cudaEvent_t event, cudaStream_t stream, unsigned int flags)),
+	"cudaEventRecordWithFlags");
+_Static_assert(SAME(__typeof__(&cudaMemcpy_ptds), cudaError_t (*)(void *dst, const void *src, size_t count, cudaMemcpyKind kind)),
+	"cudaMemcpy_ptds");
+_Static_assert(SAME(__typeof__(&cudaMemcpyToSymbol_ptds), cudaError_t (*)(const void *symbol, const void *src, size_t count, size_t offset, cudaMemcpyKind kind)),
+	"cudaMemcpyToSymbol_ptds");
+_Static_assert(SAME(__typeof__(&cudaMemcpyFromSymbol_ptds), cudaError_t (*)(void *dst, const void *symbol, size_t count, size_t offset, cudaMemcpyKind kind)),
+	"cudaMemcpyFromSymbol_ptds");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2D_ptds), cudaError_t (*)(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind)),
+	"cudaMemcpy2D_ptds");
+_Static_assert(SAME(__typeof__(&cudaMemset_ptds), cudaError_t (*)(void *devPtr, int value, size_t count)),
+	"cudaMemset_ptds");
+_Static_assert(SAME(__typeof__(&cudaMemcpyAsync_ptsz), cudaError_t (*)(void *dst, const void *src, size_t count, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpyAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMemcpyToSymbolAsync_ptsz), cudaError_t (*)(const void *symbol, const void *src, size_t count, size_t offset, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpyToSymbolAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMemcpyFromSymbolAsync_ptsz), cudaError_t (*)(void *dst, const void *symbol, size_t count, size_t offset, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpyFromSymbolAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DAsync_ptsz), cudaError_t (*)(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpy2DAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMemsetAsync_ptsz), cudaError_t (*)(void *devPtr, int value, size_t count, cudaStream_t stream)),
+	"cudaMemsetAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamQuery_ptsz), cudaError_t (*)(cudaStream_t stream)),
+	"cudaStreamQuery_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetDevice_ptsz), cudaError_t (*)(cudaStream_t hStream, int *device)),
+	"cudaStreamGetDevice_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetFlags_ptsz), cudaError_t (*)(cudaStream_t hStream, unsigned int *flags)),
+	"cudaStreamGetFlags_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetId_ptsz), cudaError_t (*)(cudaStream_t hStream, unsigned long long *streamId)),
+	"cudaStreamGetId_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetPriority_ptsz), cudaError_t (*)(cudaStream_t hStream, int *priority)),
+	"cudaStreamGetPriority_ptsz");
+_Static_assert(SAME(__typeof__(&cudaEventRecord_ptsz), cudaError_t (*)(cudaEvent_t event, cudaStream_t stream)),
+	"cudaEventRecord_ptsz");
+_Static_assert(SAME(__typeof__(&cudaEventRecordWithFlags_ptsz), cudaError_t (*)(cudaEvent_t event, cudaStream_t stream, unsigned int flags)),
+	"cudaEventRecordWithFlags_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamWaitEvent_ptsz), cudaError_t (*)(cudaStream_t stream, cudaEvent_t event, unsigned int flags)),
+	"cudaStreamWaitEvent_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamAddCallback_ptsz), cudaError_t (*)(cudaStream_t stream, void (*callback)(cudaStream_t stream, cudaError_t status, void *userData), void *userData, unsigned int flags)),
+	"cudaStreamAddCallback_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamSynchronize_ptsz), cudaError_t (*)(cudaStream_t stream)),
+	"cudaStreamSynchronize_ptsz");
+_Static_assert(SAME(__typeof__(&cudaLaunchKernel_ptsz), cudaError_t (*)(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
+	"cudaLaunchKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cudaLaunchKernelExC_ptsz), cudaError_t (*)(const cudaLaunchConfig_t *config, const void *func, void **args)),
+	"cudaLaunchKernelExC_ptsz");
+_Static_assert(SAME(__typeof__(&cudaLaunchHostFunc_ptsz), cudaError_t (*)(cudaStream_t stream, void (*fn)(void *userData), void *userData)),
+	"cudaLaunchHostFunc_ptsz");
+_Static_assert(SAME(__typeof__(&cudaLaunchCooperativeKernel_ptsz), cudaError_t (*)(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
+	"cudaLaunchCooperativeKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamCopyAttributes_ptsz), cudaError_t (*)(cudaStream_t dst, cudaStream_t src)),
+	"cudaStreamCopyAttributes_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetAttribute_ptsz), cudaError_t (*)(cudaStream_t hStream, cudaLaunchAttributeID attr, cudaLaunchAttributeValue *value_out)),
+	"cudaStreamGetAttribute_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamSetAttribute_ptsz), cudaError_t (*)(cudaStream_t hStream, cudaLaunchAttributeID attr, const cudaLaunchAttributeValue *value)),
+	"cudaStreamSetAttribute_ptsz");
+_Static_assert(SAME(__typeof__(&__cudaLaunchKernel_ptsz), cudaError_t (*)(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
+	"__cudaLaunchKernel_ptsz");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
 _Static_assert(sizeof(cudaFuncAttribute) == sizeof(int32_t), "cudaFuncAttribute");
 _Static_assert(sizeof(cudaFuncCache) == sizeof(int32_t), "cudaFuncCache");
+_Static_assert(sizeof(cudaLaunchAttributeID) == sizeof(int32_t), "cudaLaunchAttributeID");
 _Static_assert(sizeof(cudaMemAccessFlags) == sizeof(int32_t), "cudaMemAccessFlags");
 _Static_assert(sizeof(cudaMemAllocationHandleType) == sizeof(int32_t), "cudaMemAllocationHandleType");
 _Static_assert(sizeof(cudaMemAllocationType) == sizeof(int32_t), "cudaMemAllocationType");
@@ -345,6 +464,16 @@ _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->requiredClusterDepth),
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->clusterSchedulingPolicyPreference), int), "cudaFuncAttributes.clusterSchedulingPolicyPreference");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->nonPortableClusterSizeAllowed), int), "cudaFuncAttributes.nonPortableClusterSizeAllowed");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->reserved), int[16]), "cudaFuncAttributes.reserved");
+_Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->id), cudaLaunchAttributeID), "cudaLaunchAttribute.id");
+_Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->pad), char[4]), "cudaLaunchAttribute.pad");
+_Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->val), cudaLaunchAttributeValue), "cudaLaunchAttribute.val");
+_Static_assert(SAME(__typeof__(((cudaLaunchAttributeValue *)0)->pad), char[64]), "cudaLaunchAttributeValue.pad");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->gridDim), dim3), "cudaLaunchConfig_t.gridDim");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->blockDim), dim3), "cudaLaunchConfig_t.blockDim");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->dynamicSmemBytes), size_t), "cudaLaunchConfig_t.dynamicSmemBytes");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->stream), cudaStream_t), "cudaLaunchConfig_t.stream");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->attrs), cudaLaunchAttribute *), "cudaLaunchConfig_t.attrs");
+_Static_assert(SAME(__typeof__(((cudaLaunchConfig_t *)0)->numAttrs), unsigned int), "cudaLaunchConfig_t.numAttrs");
 _Static_assert(SAME(__typeof__(((cudaMemAccessDesc *)0)->location), cudaMemLocation), "cudaMemAccessDesc.location");
 _Static_assert(SAME(__typeof__(((cudaMemAccessDesc *)0)->flags), cudaMemAccessFlags), "cudaMemAccessDesc.flags");
 _Static_assert(SAME(__typeof__(((cudaMemLocation *)0)->type), cudaMemLocationType), "cudaMemLocation.type");
@@ -404,6 +533,7 @@ _Static_assert((int64_t)(cudaErrorIllegalState) == 401, "cudaErrorIllegalState")
 _Static_assert((int64_t)(cudaErrorInitializationError) == 3, "cudaErrorInitializationError");
 _Static_assert((int64_t)(cudaErrorInsufficientDriver) == 35, "cudaErrorInsufficientDriver");
 _Static_assert((int64_t)(cudaErrorInvalidAddressSpace) == 717, "cudaErrorInvalidAddressSpace");
+_Static_assert((int64_t)(cudaErrorInvalidClusterSize) == 912, "cudaErrorInvalidClusterSize");
 _Static_assert((int64_t)(cudaErrorInvalidConfiguration) == 9, "cudaErrorInvalidConfiguration");
 _Static_assert((int64_t)(cudaErrorInvalidDevice) == 101, "cudaErrorInvalidDevice");
 _Static_assert((int64_t)(cudaErrorInvalidDeviceFunction) == 98, "cudaErrorInvalidDeviceFunction");

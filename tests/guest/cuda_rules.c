@@ -244,12 +244,12 @@ static void launches(void)
 	IS(memcmp(got + 24, &d, 8) == 0 && memcmp(got + 40, &g, 4) == 0 && memcmp(got + 44, h, 12) == 0);
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(three, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(three, 1, 1, 1, 1, 1, 1, 0, NULL, missing, NULL));
-	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, missing));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, missing));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(none, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(none, 1, 1, 1, 1025, 1, 1, 0, NULL, NULL, NULL));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel((CUfunction)module, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, (CUstream)module, NULL, NULL));
-	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, (CUstream)2, NULL, NULL));
+	OK(cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, (CUstream)2, NULL, NULL));
 	OK(cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, (CUstream)1, NULL, NULL));
 	OK(cuCtxSynchronize());
 	OK(cuStreamDestroy_v2(stream));

@@ -14,37 +14,50 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
 
 const RULES: &str = "tests/guest/cuda_rules.c";
 
-/// Every check of a program passes, live and from its recording; the entry points that it
-/// calls.
-fn passes(source: &str, list: &str) -> BTreeSet<String> {
+/// Every check of a program passes, live and from its recording.
+fn passes(source: &str, coverage: &str, calls: &[&str]) {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
-    let [env, calls] = LIST_CALLS;
-    let live = run(board.address(), &[env, calls, "--record", &record], source);
-    let lines = live.stdout.lines();
-    let failed: Vec<_> = lines.filter(|line| !line.starts_with("ok ")).collect();
+    let [env, list] = LIST_CALLS;
+    let live = run(board.address(), &[env, list, "--record", &record], source);
+    let failed: Vec<_> = live
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
-    covers(list, &called);
+    for name in calls {
+        assert!(called.contains(*name), "{called:?}");
+    }
+    covers(coverage, &called);
     let replayed = run(&format!("replay:{record}"), &[], source).ok();
     assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
-    called
-}
-
-#[test]
-fn memory_does_what_the_api_promises() {
-    let called = passes("tests/guest/cuda_memory.c", "cuda_memory");
-    assert!(called.contains("cuMemcpy3DAsync_v2"), "{called:?}");
 }
 
 #[test]
 fn calls_do_what_the_api_promises() {
-    let called = passes(RULES, "cuda_rules");
-    for name in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"] {
-        assert!(called.contains(name), "{called:?}");
-    }
+    let calls = ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventRecord"];
+    passes(RULES, "cuda_rules", &calls);
+}
+
+#[test]
+fn memory_does_what_the_api_promises() {
+    let calls = ["cuMemcpy3DAsync_v2", "cuMemAllocAsync"];
+    passes("tests/guest/cuda_memory.c", "cuda_memory", &calls);
+}
+
+/// Launches with attributes, functions of the program's on streams, default streams of threads.
+#[test]
+fn launches_come_in_their_order() {
+    let calls = [
+        "cuLaunchKernelEx",
+        "cuLaunchHostFunc",
+        "cuLaunchKernel_ptsz",
+    ];
+    passes("tests/guest/cuda_launches.c", "cuda_launches", &calls);
 }
 
 /// The report has the calls, with the GPU's time.

@@ -16,14 +16,13 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
     Run::new(args).finish()
 }
 
-/// Every check of a program passes, live and from its recording; the entry points that it
-/// calls.
-fn passes(source: &str, list: &str) -> BTreeSet<String> {
+/// Every check of a program passes, live and from its recording.
+fn passes(source: &str, coverage: &str, calls: &[&str]) {
     let board = board(&[]);
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
-    let [env, calls] = LIST_CALLS;
-    let options = [env, calls, "--record", &record];
+    let [env, list] = LIST_CALLS;
+    let options = [env, list, "--record", &record];
     let live = run(board.address(), &options, source);
     let failed: Vec<_> = live
         .stdout
@@ -33,25 +32,44 @@ fn passes(source: &str, list: &str) -> BTreeSet<String> {
     assert_eq!(failed, ["0 failures"], "{}", live.stderr);
     let live = live.ok();
     let called = called(&live.report);
-    covers(list, &called);
+    for name in calls {
+        assert!(called.contains(*name), "{called:?}");
+    }
+    covers(coverage, &called);
     let replayed = run(&format!("replay:{record}"), &[], source).ok();
     assert_eq!(replayed.stdout, live.stdout, "{}", replayed.stderr);
-    called
 }
 
 #[test]
 fn calls_do_what_the_runtime_promises() {
-    let called = passes(PROGRAM, "cuda_runtime");
-    for name in ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"] {
-        assert!(called.contains(name), "{called:?}");
-    }
+    let calls = ["cudaLaunchKernel", "__cudaLaunchKernel", "cuLaunchKernel"];
+    passes(PROGRAM, "cuda_runtime", &calls);
 }
 
+/// A copy of rows is one call.
 #[test]
 fn memory_does_what_the_runtime_promises() {
-    let called = passes("tests/guest/cuda_runtime_memory.c", "cuda_runtime_memory");
-    // A copy of rows is one call.
-    assert!(called.contains("cuMemcpy2DAsync_v2"), "{called:?}");
+    let calls = ["cuMemcpy2DAsync_v2"];
+    passes(
+        "tests/guest/cuda_runtime_memory.c",
+        "cuda_runtime_memory",
+        &calls,
+    );
+}
+
+/// Launches with attributes, functions of the program's on streams, default streams of threads.
+#[test]
+fn launches_come_in_their_order() {
+    let calls = [
+        "cudaLaunchKernelExC",
+        "cudaLaunchHostFunc",
+        "cudaMemcpy_ptds",
+    ];
+    passes(
+        "tests/guest/cuda_runtime_launches.c",
+        "cuda_runtime_launches",
+        &calls,
+    );
 }
 
 /// Without the board's driver there is no device, which is an error and no crash.

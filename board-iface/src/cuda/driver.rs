@@ -7,7 +7,7 @@ use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::cuda::Kind;
 use gil_wire::identity::{DeviceIdentity, PciAddress};
 use libloading::Library;
-use std::ffi::{CStr, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::ptr::null_mut;
 
 /// Its soname.
@@ -72,6 +72,7 @@ own! {
     cuEventSynchronize: fn(CUevent);
     cuEventQuery: fn(CUevent);
     cuEventElapsedTime: fn(*mut f32, CUevent, CUevent);
+    cuFuncGetName: fn(*mut *const c_char, CUfunction);
     cuFuncGetParamInfo: fn(CUfunction, usize, *mut usize, *mut usize);
     cuMemFreeHost: fn(*mut c_void);
     cuMemHostAlloc: fn(*mut *mut c_void, usize, c_uint);

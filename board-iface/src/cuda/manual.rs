@@ -3,6 +3,7 @@
 use super::generated::Functions;
 use super::generated::manual::Manual;
 use super::generated::types::*;
+use super::launches::Geometry;
 use super::memory::Owner;
 use super::pinned::Staged;
 use super::rectangles::{self, Ask, Filled};
@@ -12,18 +13,22 @@ use crate::back_end::{self, Call, Current, Objects, References, Refusal};
 use gil_cuda_common::ptx::Param;
 use gil_cuda_common::{image, jit};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// Most parameters of a kernel, and most bytes of them.
+/// Most parameters of a kernel.
 const PARAMS_MAX: usize = 4096;
-const PARAMS_LEN_MAX: usize = 1 << 16;
 /// Most options of a load.
 const OPTIONS_MAX: usize = 64;
 
 /// The result of a function, or that the driver lacks it.
-fn call_if<F>(call: &mut Call, function: Option<F>, run: impl FnOnce(F) -> CUresult) -> CUresult {
+pub(super) fn call_if<F>(
+    call: &mut Call,
+    function: Option<F>,
+    run: impl FnOnce(F) -> CUresult,
+) -> CUresult {
     match function {
         Some(function) => call.timed(|| run(function)),
         None => CUDA_ERROR_NOT_SUPPORTED,
@@ -503,43 +508,127 @@ impl Manual for Board {
         args: wire::CuLaunchKernelArgs<'_>,
     ) -> Result<wire::CuLaunchKernelReply, Refusal> {
         let at = at(args.current, args.hStream, args.event);
-        let (function, known) = session.function(args.f)?;
-        if known.context != args.current {
-            return Err(Refusal::parameter("context", args.current.0));
-        }
-        let ends = known.params.iter().map(|it| it.offset + it.size);
-        let len = ends.max().unwrap_or(0);
-        if len > PARAMS_LEN_MAX {
-            return Err(Refusal::parameter("params", len as u64));
-        }
-        let offsets: Vec<usize> = known.params.iter().map(|it| it.offset).collect();
-        let place = call.input(&args.params, len)?.cast_mut().cast::<u8>();
-        let values: Vec<*mut c_void> = offsets
-            .iter()
-            .map(|offset| place.wrapping_add(*offset).cast())
-            .collect();
-        let launch = |functions: &Functions, stream| {
-            let values = values.as_ptr().cast_mut();
-            let launch = functions.cuLaunchKernel;
-            // SAFETY: the function is alive, and there is a value for each parameter.
-            launch.map_or(CUDA_ERROR_NOT_SUPPORTED, |launch| unsafe {
-                launch(
-                    function,
-                    args.grid_x,
-                    args.grid_y,
-                    args.grid_z,
-                    args.block_x,
-                    args.block_y,
-                    args.block_z,
-                    args.shared,
-                    stream,
-                    values,
-                    null_mut(),
-                )
-            })
-        };
-        let result = session.put(call, at, Some(&launch))?;
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let result = session.launch(call, at, (args.f, &args.params), &geometry)?;
         Ok(wire::CuLaunchKernelReply { result })
+    }
+
+    fn cu_launch_kernel_ex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelExArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelExReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let launch = (args.f, &args.params);
+        let result = session.launch_with(call, at, launch, &geometry, &args.attributes)?;
+        Ok(wire::CuLaunchKernelExReply { result })
+    }
+
+    fn cu_launch_cooperative_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchCooperativeKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchCooperativeKernelReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let launch = (args.f, &args.params);
+        let result = session.launch_with(call, at, launch, &geometry, &args.attributes)?;
+        Ok(wire::CuLaunchCooperativeKernelReply { result })
+    }
+
+    fn cu_module_enumerate_functions(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleEnumerateFunctionsArgs,
+    ) -> Result<wire::CuModuleEnumerateFunctionsReply, Refusal> {
+        let (result, names) = session.function_names(call, args.hmod, args.most)?;
+        Ok(wire::CuModuleEnumerateFunctionsReply { result, names })
+    }
+
+    fn cu_occupancy_max_potential_cluster_size(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxPotentialClusterSizeArgs,
+    ) -> Result<wire::CuOccupancyMaxPotentialClusterSizeReply, Refusal> {
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let ask = session.functions().cuOccupancyMaxPotentialClusterSize;
+        let of = (args.current, args.hStream, args.f);
+        let (result, value) = session.clusters(call, ask, of, &geometry, &args.attributes)?;
+        Ok(wire::CuOccupancyMaxPotentialClusterSizeReply { result, value })
+    }
+
+    fn cu_occupancy_max_active_clusters(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxActiveClustersArgs,
+    ) -> Result<wire::CuOccupancyMaxActiveClustersReply, Refusal> {
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let ask = session.functions().cuOccupancyMaxActiveClusters;
+        let of = (args.current, args.hStream, args.f);
+        let (result, value) = session.clusters(call, ask, of, &geometry, &args.attributes)?;
+        Ok(wire::CuOccupancyMaxActiveClustersReply { result, value })
+    }
+
+    fn cu_stream_copy_attributes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCopyAttributesArgs,
+    ) -> Result<wire::CuStreamCopyAttributesReply, Refusal> {
+        let result = session.copy_attributes(call, args.current, args.dst, args.src)?;
+        Ok(wire::CuStreamCopyAttributesReply { result })
+    }
+
+    fn cu_stream_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamGetAttributeArgs,
+    ) -> Result<wire::CuStreamGetAttributeReply, Refusal> {
+        let of = (args.current, args.hStream);
+        let (result, attribute) = session.stream_attribute(call, of, args.attr)?;
+        Ok(wire::CuStreamGetAttributeReply { result, attribute })
+    }
+
+    fn cu_stream_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamSetAttributeArgs,
+    ) -> Result<wire::CuStreamSetAttributeReply, Refusal> {
+        let of = (args.current, args.hStream);
+        let result = session.set_stream_attribute(call, of, &args.attribute)?;
+        Ok(wire::CuStreamSetAttributeReply { result })
+    }
+
+    /// The host signals the event; nothing here waits for it.
+    fn gil_returned(
+        _: &mut Session,
+        call: &mut Call,
+        _: wire::GilReturnedArgs,
+    ) -> Result<wire::GilReturnedReply, Refusal> {
+        call.report_own(Ending::Done);
+        Ok(wire::GilReturnedReply {
+            result: CUDA_SUCCESS,
+        })
     }
 
     fn cu_mem_alloc_v2(

@@ -17,8 +17,9 @@
 //! in front of it and behind it on its stream.
 
 pub mod driver;
-#[allow(non_snake_case, reason = "the API's names")]
+#[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;
+mod launches;
 mod manual;
 pub mod memory;
 mod operations;

@@ -160,13 +160,14 @@ impl Session {
         }
     }
 
-    fn stream(&self, at: At) -> Result<CUstream, Refusal> {
-        if at.stream.is_null() {
+    /// A stream of a context; its default stream for null.
+    pub(super) fn stream(&self, context: Handle, stream: Handle) -> Result<CUstream, Refusal> {
+        if stream.is_null() {
             return Ok(DEFAULT_STREAM);
         }
-        match self.owner(Kind::Stream, at.stream)? == at.context {
-            true => self.get(Kind::Stream, at.stream),
-            false => Err(Refusal::parameter("stream", at.stream.0)),
+        match self.owner(Kind::Stream, stream)? == context {
+            true => self.get(Kind::Stream, stream),
+            false => Err(Refusal::parameter("stream", stream.0)),
         }
     }
 
@@ -200,7 +201,7 @@ impl Session {
         work: Work<'_>,
     ) -> Result<CUresult, Refusal> {
         self.can_signal(call, at.event)?;
-        let stream = self.stream(at)?;
+        let stream = self.stream(at.context, at.stream)?;
         self.make_current(at.context)?;
         call.set_enqueued();
         let queue = (at.context, at.stream);
@@ -320,7 +321,7 @@ impl Session {
         let Some(event) = self.operations.end_of(number) else {
             return self.put(call, at, None);
         };
-        let stream = self.stream(at)?;
+        let stream = self.stream(at.context, at.stream)?;
         self.make_current(at.context)?;
         let wait = self.driver.functions.cuStreamWaitEvent;
         // SAFETY: both are alive.

@@ -4,6 +4,6 @@
 //! library `libcuda.so.1` jumps there. [`generated`] contains one stub per entry point;
 //! [`support`] implements what the stubs need and the entry points that are written by hand.
 
-#[allow(non_snake_case, reason = "the API's names")]
+#[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;
 pub mod support;

@@ -21,6 +21,9 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         15 | 16 => 1,
         // One that the guest's library answers, for a test: here it is there.
         83 => 1,
+        // Threads of a multiprocessor; cooperative launches, clusters.
+        39 => 2048,
+        95 | 120 => 1,
         75 => 9,
         76 => 0,
         // Pools of memory; and, which the guest's library answers, handles for other processes.

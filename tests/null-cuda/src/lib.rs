@@ -3,8 +3,8 @@
 //!
 //! It answers, allocates, moves memory and checks its arguments. It runs no kernel: a launch
 //! takes time, and leaves the values of its parameters in the module's variable
-//! `null_params`, if there is one, and how many bytes were copied from and to pinned memory
-//! in `null_pinned`. A kernel whose name is a trap's ends its context:
+//! `null_params`, its attributes in `null_attributes`, and how many bytes were copied from and to
+//! pinned memory in `null_pinned`, if there are such. A kernel whose name is a trap's ends its context:
 //! `trap_address`, `trap_assert`, `trap_failure`. Durations are the same in every run.
 
 #![allow(non_snake_case)]
@@ -17,6 +17,7 @@
 )]
 
 mod device;
+mod launches;
 mod pools;
 mod rectangles;
 mod state;
@@ -42,6 +43,8 @@ pub const INVALID_PTX: Code = 218;
 pub const INVALID_HANDLE: Code = 400;
 pub const NOT_FOUND: Code = 500;
 pub const NOT_READY: Code = 600;
+pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
+pub const INVALID_CLUSTER_SIZE: Code = 912;
 
 /// Its version of CUDA.
 const VERSION: c_int = 13000;

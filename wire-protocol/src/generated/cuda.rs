@@ -328,6 +328,110 @@ pub const CU_POINTER_GET_ATTRIBUTE: Op = Op::new(API, 224);
 pub const CU_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 225);
 /// `cuPointerSetAttribute`.
 pub const CU_POINTER_SET_ATTRIBUTE: Op = Op::new(API, 226);
+/// `cuLaunchKernelEx`.
+pub const CU_LAUNCH_KERNEL_EX: Op = Op::new(API, 300);
+/// `cuLaunchCooperativeKernel`.
+pub const CU_LAUNCH_COOPERATIVE_KERNEL: Op = Op::new(API, 301);
+/// `cuFuncIsLoaded`.
+pub const CU_FUNC_IS_LOADED: Op = Op::new(API, 302);
+/// `cuFuncLoad`.
+pub const CU_FUNC_LOAD: Op = Op::new(API, 303);
+/// `cuModuleGetFunctionCount`.
+pub const CU_MODULE_GET_FUNCTION_COUNT: Op = Op::new(API, 304);
+/// `cuModuleEnumerateFunctions`.
+pub const CU_MODULE_ENUMERATE_FUNCTIONS: Op = Op::new(API, 305);
+/// `cuOccupancyMaxPotentialBlockSize`.
+pub const CU_OCCUPANCY_MAX_POTENTIAL_BLOCK_SIZE: Op = Op::new(API, 306);
+/// `cuOccupancyMaxPotentialBlockSizeWithFlags`.
+pub const CU_OCCUPANCY_MAX_POTENTIAL_BLOCK_SIZE_WITH_FLAGS: Op = Op::new(API, 307);
+/// `cuOccupancyAvailableDynamicSMemPerBlock`.
+pub const CU_OCCUPANCY_AVAILABLE_DYNAMIC_S_MEM_PER_BLOCK: Op = Op::new(API, 308);
+/// `cuOccupancyMaxPotentialClusterSize`.
+pub const CU_OCCUPANCY_MAX_POTENTIAL_CLUSTER_SIZE: Op = Op::new(API, 309);
+/// `cuOccupancyMaxActiveClusters`.
+pub const CU_OCCUPANCY_MAX_ACTIVE_CLUSTERS: Op = Op::new(API, 310);
+/// `cuLaunchHostFunc`.
+pub const CU_LAUNCH_HOST_FUNC: Op = Op::new(API, 311);
+/// `cuStreamAddCallback`.
+pub const CU_STREAM_ADD_CALLBACK: Op = Op::new(API, 312);
+/// `cuStreamGetId`.
+pub const CU_STREAM_GET_ID: Op = Op::new(API, 313);
+/// `cuStreamGetDevice`.
+pub const CU_STREAM_GET_DEVICE: Op = Op::new(API, 314);
+/// `cuStreamCopyAttributes`.
+pub const CU_STREAM_COPY_ATTRIBUTES: Op = Op::new(API, 315);
+/// `cuStreamGetAttribute`.
+pub const CU_STREAM_GET_ATTRIBUTE: Op = Op::new(API, 316);
+/// `cuStreamSetAttribute`.
+pub const CU_STREAM_SET_ATTRIBUTE: Op = Op::new(API, 317);
+/// `cuEventRecordWithFlags`.
+pub const CU_EVENT_RECORD_WITH_FLAGS: Op = Op::new(API, 318);
+/// `cuMemcpyHtoD_v2_ptds`.
+pub const CU_MEMCPY_HTO_D_V2_PTDS: Op = Op::new(API, 330);
+/// `cuMemcpyDtoH_v2_ptds`.
+pub const CU_MEMCPY_DTO_H_V2_PTDS: Op = Op::new(API, 331);
+/// `cuMemcpyDtoD_v2_ptds`.
+pub const CU_MEMCPY_DTO_D_V2_PTDS: Op = Op::new(API, 332);
+/// `cuMemsetD8_v2_ptds`.
+pub const CU_MEMSET_D8_V2_PTDS: Op = Op::new(API, 333);
+/// `cuMemsetD16_v2_ptds`.
+pub const CU_MEMSET_D16_V2_PTDS: Op = Op::new(API, 334);
+/// `cuMemsetD32_v2_ptds`.
+pub const CU_MEMSET_D32_V2_PTDS: Op = Op::new(API, 335);
+/// `cuMemcpy_ptds`.
+pub const CU_MEMCPY_PTDS: Op = Op::new(API, 336);
+/// `cuMemcpyHtoDAsync_v2_ptsz`.
+pub const CU_MEMCPY_HTO_D_ASYNC_V2_PTSZ: Op = Op::new(API, 337);
+/// `cuMemcpyDtoHAsync_v2_ptsz`.
+pub const CU_MEMCPY_DTO_H_ASYNC_V2_PTSZ: Op = Op::new(API, 338);
+/// `cuMemcpyDtoDAsync_v2_ptsz`.
+pub const CU_MEMCPY_DTO_D_ASYNC_V2_PTSZ: Op = Op::new(API, 339);
+/// `cuMemcpyAsync_ptsz`.
+pub const CU_MEMCPY_ASYNC_PTSZ: Op = Op::new(API, 340);
+/// `cuMemsetD8Async_ptsz`.
+pub const CU_MEMSET_D8ASYNC_PTSZ: Op = Op::new(API, 341);
+/// `cuMemsetD16Async_ptsz`.
+pub const CU_MEMSET_D16ASYNC_PTSZ: Op = Op::new(API, 342);
+/// `cuMemsetD32Async_ptsz`.
+pub const CU_MEMSET_D32ASYNC_PTSZ: Op = Op::new(API, 343);
+/// `cuStreamGetPriority_ptsz`.
+pub const CU_STREAM_GET_PRIORITY_PTSZ: Op = Op::new(API, 344);
+/// `cuStreamGetId_ptsz`.
+pub const CU_STREAM_GET_ID_PTSZ: Op = Op::new(API, 345);
+/// `cuStreamGetFlags_ptsz`.
+pub const CU_STREAM_GET_FLAGS_PTSZ: Op = Op::new(API, 346);
+/// `cuStreamGetDevice_ptsz`.
+pub const CU_STREAM_GET_DEVICE_PTSZ: Op = Op::new(API, 347);
+/// `cuStreamGetCtx_ptsz`.
+pub const CU_STREAM_GET_CTX_PTSZ: Op = Op::new(API, 348);
+/// `cuStreamWaitEvent_ptsz`.
+pub const CU_STREAM_WAIT_EVENT_PTSZ: Op = Op::new(API, 349);
+/// `cuStreamAddCallback_ptsz`.
+pub const CU_STREAM_ADD_CALLBACK_PTSZ: Op = Op::new(API, 350);
+/// `cuStreamQuery_ptsz`.
+pub const CU_STREAM_QUERY_PTSZ: Op = Op::new(API, 351);
+/// `cuStreamSynchronize_ptsz`.
+pub const CU_STREAM_SYNCHRONIZE_PTSZ: Op = Op::new(API, 352);
+/// `cuEventRecord_ptsz`.
+pub const CU_EVENT_RECORD_PTSZ: Op = Op::new(API, 353);
+/// `cuEventRecordWithFlags_ptsz`.
+pub const CU_EVENT_RECORD_WITH_FLAGS_PTSZ: Op = Op::new(API, 354);
+/// `cuLaunchKernel_ptsz`.
+pub const CU_LAUNCH_KERNEL_PTSZ: Op = Op::new(API, 355);
+/// `cuLaunchKernelEx_ptsz`.
+pub const CU_LAUNCH_KERNEL_EX_PTSZ: Op = Op::new(API, 356);
+/// `cuLaunchHostFunc_ptsz`.
+pub const CU_LAUNCH_HOST_FUNC_PTSZ: Op = Op::new(API, 357);
+/// `cuLaunchCooperativeKernel_ptsz`.
+pub const CU_LAUNCH_COOPERATIVE_KERNEL_PTSZ: Op = Op::new(API, 358);
+/// `cuStreamCopyAttributes_ptsz`.
+pub const CU_STREAM_COPY_ATTRIBUTES_PTSZ: Op = Op::new(API, 359);
+/// `cuStreamGetAttribute_ptsz`.
+pub const CU_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 360);
+/// `cuStreamSetAttribute_ptsz`.
+pub const CU_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 361);
+/// `gilReturned`.
+pub const GIL_RETURNED: Op = Op::new(API, 399);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -953,6 +1057,266 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 226,
         name: "cuPointerSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 300,
+        name: "cuLaunchKernelEx",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 301,
+        name: "cuLaunchCooperativeKernel",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 302,
+        name: "cuFuncIsLoaded",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 303,
+        name: "cuFuncLoad",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 304,
+        name: "cuModuleGetFunctionCount",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 305,
+        name: "cuModuleEnumerateFunctions",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 306,
+        name: "cuOccupancyMaxPotentialBlockSize",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 307,
+        name: "cuOccupancyMaxPotentialBlockSizeWithFlags",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 308,
+        name: "cuOccupancyAvailableDynamicSMemPerBlock",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 309,
+        name: "cuOccupancyMaxPotentialClusterSize",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 310,
+        name: "cuOccupancyMaxActiveClusters",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 311,
+        name: "cuLaunchHostFunc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 312,
+        name: "cuStreamAddCallback",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 313,
+        name: "cuStreamGetId",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 314,
+        name: "cuStreamGetDevice",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 315,
+        name: "cuStreamCopyAttributes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 316,
+        name: "cuStreamGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 317,
+        name: "cuStreamSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 318,
+        name: "cuEventRecordWithFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 330,
+        name: "cuMemcpyHtoD_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 331,
+        name: "cuMemcpyDtoH_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 332,
+        name: "cuMemcpyDtoD_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 333,
+        name: "cuMemsetD8_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 334,
+        name: "cuMemsetD16_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 335,
+        name: "cuMemsetD32_v2_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 336,
+        name: "cuMemcpy_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 337,
+        name: "cuMemcpyHtoDAsync_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 338,
+        name: "cuMemcpyDtoHAsync_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 339,
+        name: "cuMemcpyDtoDAsync_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 340,
+        name: "cuMemcpyAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 341,
+        name: "cuMemsetD8Async_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 342,
+        name: "cuMemsetD16Async_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 343,
+        name: "cuMemsetD32Async_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 344,
+        name: "cuStreamGetPriority_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 345,
+        name: "cuStreamGetId_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 346,
+        name: "cuStreamGetFlags_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 347,
+        name: "cuStreamGetDevice_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 348,
+        name: "cuStreamGetCtx_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 349,
+        name: "cuStreamWaitEvent_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 350,
+        name: "cuStreamAddCallback_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 351,
+        name: "cuStreamQuery_ptsz",
+        class: Some(crate::envelope::Class::Poll),
+    },
+    crate::call::CallInfo {
+        entry: 352,
+        name: "cuStreamSynchronize_ptsz",
+        class: Some(crate::envelope::Class::Wait),
+    },
+    crate::call::CallInfo {
+        entry: 353,
+        name: "cuEventRecord_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 354,
+        name: "cuEventRecordWithFlags_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 355,
+        name: "cuLaunchKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 356,
+        name: "cuLaunchKernelEx_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 357,
+        name: "cuLaunchHostFunc_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 358,
+        name: "cuLaunchCooperativeKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 359,
+        name: "cuStreamCopyAttributes_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 360,
+        name: "cuStreamGetAttribute_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 361,
+        name: "cuStreamSetAttribute_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 399,
+        name: "gilReturned",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
@@ -2192,6 +2556,231 @@ pub struct CuDeviceSetMemPoolReply {
     pub result: i32,
 }
 
+/// Arguments of `cuLaunchKernelEx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLaunchKernelExArgs<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub f: Handle,
+    pub grid_x: u32,
+    pub grid_y: u32,
+    pub grid_z: u32,
+    pub block_x: u32,
+    pub block_y: u32,
+    pub block_z: u32,
+    pub shared: u32,
+    #[serde(borrow)]
+    pub params: InData<'a>,
+    pub attributes: Vec<u64>,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuLaunchKernelEx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLaunchKernelExReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuLaunchCooperativeKernel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLaunchCooperativeKernelArgs<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub f: Handle,
+    pub grid_x: u32,
+    pub grid_y: u32,
+    pub grid_z: u32,
+    pub block_x: u32,
+    pub block_y: u32,
+    pub block_z: u32,
+    pub shared: u32,
+    #[serde(borrow)]
+    pub params: InData<'a>,
+    pub attributes: Vec<u64>,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuLaunchCooperativeKernel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLaunchCooperativeKernelReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuFuncIsLoaded`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncIsLoadedArgs {
+    pub current: Handle,
+    pub state: bool,
+    pub hfunc: Handle,
+}
+
+/// Reply of `cuFuncIsLoaded`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncIsLoadedReply {
+    pub result: i32,
+    pub state: i32,
+}
+
+/// Arguments of `cuFuncLoad`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncLoadArgs {
+    pub current: Handle,
+    pub hfunc: Handle,
+}
+
+/// Reply of `cuFuncLoad`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncLoadReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuModuleGetFunctionCount`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuModuleGetFunctionCountArgs {
+    pub current: Handle,
+    pub count: bool,
+    pub hmod: Handle,
+}
+
+/// Reply of `cuModuleGetFunctionCount`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuModuleGetFunctionCountReply {
+    pub result: i32,
+    pub count: u32,
+}
+
+/// Arguments of `cuModuleEnumerateFunctions`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuModuleEnumerateFunctionsArgs {
+    pub hmod: Handle,
+    pub most: u32,
+}
+
+/// Reply of `cuModuleEnumerateFunctions`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuModuleEnumerateFunctionsReply {
+    pub result: i32,
+    pub names: Vec<u64>,
+}
+
+/// Arguments of `cuOccupancyAvailableDynamicSMemPerBlock`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyAvailableDynamicSMemPerBlockArgs {
+    pub current: Handle,
+    pub dynamicSmemSize: bool,
+    pub func: Handle,
+    pub numBlocks: i32,
+    pub blockSize: i32,
+}
+
+/// Reply of `cuOccupancyAvailableDynamicSMemPerBlock`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyAvailableDynamicSMemPerBlockReply {
+    pub result: i32,
+    pub dynamicSmemSize: u64,
+}
+
+/// Arguments of `cuOccupancyMaxPotentialClusterSize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyMaxPotentialClusterSizeArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub f: Handle,
+    pub grid_x: u32,
+    pub grid_y: u32,
+    pub grid_z: u32,
+    pub block_x: u32,
+    pub block_y: u32,
+    pub block_z: u32,
+    pub shared: u32,
+    pub attributes: Vec<u64>,
+}
+
+/// Reply of `cuOccupancyMaxPotentialClusterSize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyMaxPotentialClusterSizeReply {
+    pub result: i32,
+    pub value: i32,
+}
+
+/// Arguments of `cuOccupancyMaxActiveClusters`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyMaxActiveClustersArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub f: Handle,
+    pub grid_x: u32,
+    pub grid_y: u32,
+    pub grid_z: u32,
+    pub block_x: u32,
+    pub block_y: u32,
+    pub block_z: u32,
+    pub shared: u32,
+    pub attributes: Vec<u64>,
+}
+
+/// Reply of `cuOccupancyMaxActiveClusters`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuOccupancyMaxActiveClustersReply {
+    pub result: i32,
+    pub value: i32,
+}
+
+/// Arguments of `cuStreamCopyAttributes`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamCopyAttributesArgs {
+    pub current: Handle,
+    pub dst: Handle,
+    pub src: Handle,
+}
+
+/// Reply of `cuStreamCopyAttributes`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamCopyAttributesReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuStreamGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamGetAttributeArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub attr: i32,
+}
+
+/// Reply of `cuStreamGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamGetAttributeReply {
+    pub result: i32,
+    pub attribute: Vec<u64>,
+}
+
+/// Arguments of `cuStreamSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamSetAttributeArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub attribute: Vec<u64>,
+}
+
+/// Reply of `cuStreamSetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamSetAttributeReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilReturned`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilReturnedArgs {
+    pub event: Handle,
+}
+
+/// Reply of `gilReturned`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilReturnedReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -2411,6 +3000,38 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             effect.uses(&args.pool);
             effect
         }
+        CU_FUNC_LOAD => {
+            succeeded(result, 0)?;
+            let args: CuFuncLoadArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.hfunc);
+            effect
+        }
+        CU_STREAM_COPY_ATTRIBUTES => {
+            succeeded(result, 0)?;
+            let args: CuStreamCopyAttributesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.dst);
+            effect.uses(&args.src);
+            effect
+        }
+        CU_STREAM_SET_ATTRIBUTE => {
+            succeeded(result, 0)?;
+            let args: CuStreamSetAttributeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.hStream);
+            effect
+        }
+        GIL_RETURNED => {
+            succeeded(result, 0)?;
+            let args: GilReturnedArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.event);
+            effect
+        }
         _ => return None,
     })
 }
@@ -2450,6 +3071,8 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEM_ALLOC_ASYNC => decode::<CuMemAllocAsyncArgs>(args)?.hStream.0,
         CU_MEM_ALLOC_FROM_POOL_ASYNC => decode::<CuMemAllocFromPoolAsyncArgs>(args)?.hStream.0,
         CU_MEM_FREE_ASYNC => decode::<CuMemFreeAsyncArgs>(args)?.hStream.0,
+        CU_LAUNCH_KERNEL_EX => decode::<CuLaunchKernelExArgs<'_>>(args)?.current.0,
+        CU_LAUNCH_COOPERATIVE_KERNEL => decode::<CuLaunchCooperativeKernelArgs<'_>>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
         _ => return None,
     })
@@ -2467,6 +3090,14 @@ pub fn subject(op: Op, args: &[u8]) -> Option<crate::subject::Subject<'_>> {
         }
         CU_LAUNCH_KERNEL => {
             let args: CuLaunchKernelArgs<'_> = decode(args)?;
+            Subject::Runs(args.f.0)
+        }
+        CU_LAUNCH_KERNEL_EX => {
+            let args: CuLaunchKernelExArgs<'_> = decode(args)?;
+            Subject::Runs(args.f.0)
+        }
+        CU_LAUNCH_COOPERATIVE_KERNEL => {
+            let args: CuLaunchCooperativeKernelArgs<'_> = decode(args)?;
             Subject::Runs(args.f.0)
         }
         _ => return None,

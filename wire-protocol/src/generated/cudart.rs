@@ -243,6 +243,92 @@ pub const CUDA_DEVICE_SET_MEM_POOL: Op = Op::new(API, 219);
 pub const CUDA_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 220);
 /// `cudaHostGetFlags`.
 pub const CUDA_HOST_GET_FLAGS: Op = Op::new(API, 221);
+/// `cudaLaunchKernelExC`.
+pub const CUDA_LAUNCH_KERNEL_EX_C: Op = Op::new(API, 300);
+/// `cudaLaunchCooperativeKernel`.
+pub const CUDA_LAUNCH_COOPERATIVE_KERNEL: Op = Op::new(API, 301);
+/// `cudaOccupancyAvailableDynamicSMemPerBlock`.
+pub const CUDA_OCCUPANCY_AVAILABLE_DYNAMIC_S_MEM_PER_BLOCK: Op = Op::new(API, 302);
+/// `cudaOccupancyMaxPotentialClusterSize`.
+pub const CUDA_OCCUPANCY_MAX_POTENTIAL_CLUSTER_SIZE: Op = Op::new(API, 303);
+/// `cudaOccupancyMaxActiveClusters`.
+pub const CUDA_OCCUPANCY_MAX_ACTIVE_CLUSTERS: Op = Op::new(API, 304);
+/// `cudaFuncGetName`.
+pub const CUDA_FUNC_GET_NAME: Op = Op::new(API, 305);
+/// `cudaFuncGetParamInfo`.
+pub const CUDA_FUNC_GET_PARAM_INFO: Op = Op::new(API, 306);
+/// `cudaLaunchHostFunc`.
+pub const CUDA_LAUNCH_HOST_FUNC: Op = Op::new(API, 307);
+/// `cudaStreamAddCallback`.
+pub const CUDA_STREAM_ADD_CALLBACK: Op = Op::new(API, 308);
+/// `cudaStreamGetId`.
+pub const CUDA_STREAM_GET_ID: Op = Op::new(API, 309);
+/// `cudaStreamGetDevice`.
+pub const CUDA_STREAM_GET_DEVICE: Op = Op::new(API, 310);
+/// `cudaStreamCopyAttributes`.
+pub const CUDA_STREAM_COPY_ATTRIBUTES: Op = Op::new(API, 311);
+/// `cudaStreamGetAttribute`.
+pub const CUDA_STREAM_GET_ATTRIBUTE: Op = Op::new(API, 312);
+/// `cudaStreamSetAttribute`.
+pub const CUDA_STREAM_SET_ATTRIBUTE: Op = Op::new(API, 313);
+/// `cudaEventRecordWithFlags`.
+pub const CUDA_EVENT_RECORD_WITH_FLAGS: Op = Op::new(API, 314);
+/// `cudaMemcpy_ptds`.
+pub const CUDA_MEMCPY_PTDS: Op = Op::new(API, 330);
+/// `cudaMemcpyToSymbol_ptds`.
+pub const CUDA_MEMCPY_TO_SYMBOL_PTDS: Op = Op::new(API, 331);
+/// `cudaMemcpyFromSymbol_ptds`.
+pub const CUDA_MEMCPY_FROM_SYMBOL_PTDS: Op = Op::new(API, 332);
+/// `cudaMemcpy2D_ptds`.
+pub const CUDA_MEMCPY2D_PTDS: Op = Op::new(API, 333);
+/// `cudaMemset_ptds`.
+pub const CUDA_MEMSET_PTDS: Op = Op::new(API, 334);
+/// `cudaMemcpyAsync_ptsz`.
+pub const CUDA_MEMCPY_ASYNC_PTSZ: Op = Op::new(API, 335);
+/// `cudaMemcpyToSymbolAsync_ptsz`.
+pub const CUDA_MEMCPY_TO_SYMBOL_ASYNC_PTSZ: Op = Op::new(API, 336);
+/// `cudaMemcpyFromSymbolAsync_ptsz`.
+pub const CUDA_MEMCPY_FROM_SYMBOL_ASYNC_PTSZ: Op = Op::new(API, 337);
+/// `cudaMemcpy2DAsync_ptsz`.
+pub const CUDA_MEMCPY2D_ASYNC_PTSZ: Op = Op::new(API, 338);
+/// `cudaMemsetAsync_ptsz`.
+pub const CUDA_MEMSET_ASYNC_PTSZ: Op = Op::new(API, 339);
+/// `cudaStreamQuery_ptsz`.
+pub const CUDA_STREAM_QUERY_PTSZ: Op = Op::new(API, 340);
+/// `cudaStreamGetDevice_ptsz`.
+pub const CUDA_STREAM_GET_DEVICE_PTSZ: Op = Op::new(API, 341);
+/// `cudaStreamGetFlags_ptsz`.
+pub const CUDA_STREAM_GET_FLAGS_PTSZ: Op = Op::new(API, 342);
+/// `cudaStreamGetId_ptsz`.
+pub const CUDA_STREAM_GET_ID_PTSZ: Op = Op::new(API, 343);
+/// `cudaStreamGetPriority_ptsz`.
+pub const CUDA_STREAM_GET_PRIORITY_PTSZ: Op = Op::new(API, 344);
+/// `cudaEventRecord_ptsz`.
+pub const CUDA_EVENT_RECORD_PTSZ: Op = Op::new(API, 345);
+/// `cudaEventRecordWithFlags_ptsz`.
+pub const CUDA_EVENT_RECORD_WITH_FLAGS_PTSZ: Op = Op::new(API, 346);
+/// `cudaStreamWaitEvent_ptsz`.
+pub const CUDA_STREAM_WAIT_EVENT_PTSZ: Op = Op::new(API, 347);
+/// `cudaStreamAddCallback_ptsz`.
+pub const CUDA_STREAM_ADD_CALLBACK_PTSZ: Op = Op::new(API, 348);
+/// `cudaStreamSynchronize_ptsz`.
+pub const CUDA_STREAM_SYNCHRONIZE_PTSZ: Op = Op::new(API, 349);
+/// `cudaLaunchKernel_ptsz`.
+pub const CUDA_LAUNCH_KERNEL_PTSZ: Op = Op::new(API, 350);
+/// `cudaLaunchKernelExC_ptsz`.
+pub const CUDA_LAUNCH_KERNEL_EX_C_PTSZ: Op = Op::new(API, 351);
+/// `cudaLaunchHostFunc_ptsz`.
+pub const CUDA_LAUNCH_HOST_FUNC_PTSZ: Op = Op::new(API, 352);
+/// `cudaLaunchCooperativeKernel_ptsz`.
+pub const CUDA_LAUNCH_COOPERATIVE_KERNEL_PTSZ: Op = Op::new(API, 353);
+/// `cudaStreamCopyAttributes_ptsz`.
+pub const CUDA_STREAM_COPY_ATTRIBUTES_PTSZ: Op = Op::new(API, 354);
+/// `cudaStreamGetAttribute_ptsz`.
+pub const CUDA_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 355);
+/// `cudaStreamSetAttribute_ptsz`.
+pub const CUDA_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 356);
+/// `__cudaLaunchKernel_ptsz`.
+pub const __CUDA_LAUNCH_KERNEL_PTSZ: Op = Op::new(API, 357);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -690,6 +776,221 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 221,
         name: "cudaHostGetFlags",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 300,
+        name: "cudaLaunchKernelExC",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 301,
+        name: "cudaLaunchCooperativeKernel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 302,
+        name: "cudaOccupancyAvailableDynamicSMemPerBlock",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 303,
+        name: "cudaOccupancyMaxPotentialClusterSize",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 304,
+        name: "cudaOccupancyMaxActiveClusters",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 305,
+        name: "cudaFuncGetName",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 306,
+        name: "cudaFuncGetParamInfo",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 307,
+        name: "cudaLaunchHostFunc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 308,
+        name: "cudaStreamAddCallback",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 309,
+        name: "cudaStreamGetId",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 310,
+        name: "cudaStreamGetDevice",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 311,
+        name: "cudaStreamCopyAttributes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 312,
+        name: "cudaStreamGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 313,
+        name: "cudaStreamSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 314,
+        name: "cudaEventRecordWithFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 330,
+        name: "cudaMemcpy_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 331,
+        name: "cudaMemcpyToSymbol_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 332,
+        name: "cudaMemcpyFromSymbol_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 333,
+        name: "cudaMemcpy2D_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 334,
+        name: "cudaMemset_ptds",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 335,
+        name: "cudaMemcpyAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 336,
+        name: "cudaMemcpyToSymbolAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 337,
+        name: "cudaMemcpyFromSymbolAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 338,
+        name: "cudaMemcpy2DAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 339,
+        name: "cudaMemsetAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 340,
+        name: "cudaStreamQuery_ptsz",
+        class: Some(crate::envelope::Class::Poll),
+    },
+    crate::call::CallInfo {
+        entry: 341,
+        name: "cudaStreamGetDevice_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 342,
+        name: "cudaStreamGetFlags_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 343,
+        name: "cudaStreamGetId_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 344,
+        name: "cudaStreamGetPriority_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 345,
+        name: "cudaEventRecord_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 346,
+        name: "cudaEventRecordWithFlags_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 347,
+        name: "cudaStreamWaitEvent_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 348,
+        name: "cudaStreamAddCallback_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 349,
+        name: "cudaStreamSynchronize_ptsz",
+        class: Some(crate::envelope::Class::Wait),
+    },
+    crate::call::CallInfo {
+        entry: 350,
+        name: "cudaLaunchKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 351,
+        name: "cudaLaunchKernelExC_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 352,
+        name: "cudaLaunchHostFunc_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 353,
+        name: "cudaLaunchCooperativeKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 354,
+        name: "cudaStreamCopyAttributes_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 355,
+        name: "cudaStreamGetAttribute_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 356,
+        name: "cudaStreamSetAttribute_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 357,
+        name: "__cudaLaunchKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
     },
 ];
 

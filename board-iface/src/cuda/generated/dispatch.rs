@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 92] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -106,6 +106,19 @@ static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
     (220, cu_mem_pool_get_access),
     (221, cu_device_get_default_mem_pool),
     (223, cu_device_set_mem_pool),
+    (300, cu_launch_kernel_ex),
+    (301, cu_launch_cooperative_kernel),
+    (302, cu_func_is_loaded),
+    (303, cu_func_load),
+    (304, cu_module_get_function_count),
+    (305, cu_module_enumerate_functions),
+    (308, cu_occupancy_available_dynamic_s_mem_per_block),
+    (309, cu_occupancy_max_potential_cluster_size),
+    (310, cu_occupancy_max_active_clusters),
+    (315, cu_stream_copy_attributes),
+    (316, cu_stream_get_attribute),
+    (317, cu_stream_set_attribute),
+    (399, gil_returned),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1183,6 +1196,197 @@ fn cu_device_set_mem_pool(
     back_end::encode(&Board::cu_device_set_mem_pool(session, call, args)?)
 }
 
+fn cu_launch_kernel_ex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLaunchKernelExArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_launch_kernel_ex(session, call, args)?)
+}
+
+fn cu_launch_cooperative_kernel(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLaunchCooperativeKernelArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_launch_cooperative_kernel(session, call, args)?)
+}
+
+fn cu_func_is_loaded(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuFuncIsLoadedArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuFuncIsLoaded else {
+        return back_end::encode(&wire::CuFuncIsLoadedReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    session.make_current(args.current)?;
+    let mut state: CUfunctionLoadingState = Default::default();
+    let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.state {
+                &mut state
+            } else {
+                ptr::null_mut()
+            },
+            hfunc,
+        )
+    });
+    back_end::encode(&wire::CuFuncIsLoadedReply { result, state })
+}
+
+fn cu_func_load(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuFuncLoadArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuFuncLoad else {
+        return back_end::encode(&wire::CuFuncLoadReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(hfunc) });
+    back_end::encode(&wire::CuFuncLoadReply { result })
+}
+
+fn cu_module_get_function_count(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuModuleGetFunctionCountArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuModuleGetFunctionCount else {
+        return back_end::encode(&wire::CuModuleGetFunctionCountReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    session.make_current(args.current)?;
+    let mut count: c_uint = Default::default();
+    let hmod: CUmodule = session.get(Kind::Module, args.hmod)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.count {
+                &mut count
+            } else {
+                ptr::null_mut()
+            },
+            hmod,
+        )
+    });
+    back_end::encode(&wire::CuModuleGetFunctionCountReply { result, count })
+}
+
+fn cu_module_enumerate_functions(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuModuleEnumerateFunctionsArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_module_enumerate_functions(session, call, args)?)
+}
+
+fn cu_occupancy_available_dynamic_s_mem_per_block(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuOccupancyAvailableDynamicSMemPerBlockArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuOccupancyAvailableDynamicSMemPerBlock else {
+        return back_end::encode(&wire::CuOccupancyAvailableDynamicSMemPerBlockReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    session.make_current(args.current)?;
+    let mut dynamicSmemSize: usize = Default::default();
+    let func: CUfunction = session.get(Kind::Function, args.func)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.dynamicSmemSize {
+                &mut dynamicSmemSize
+            } else {
+                ptr::null_mut()
+            },
+            func,
+            args.numBlocks,
+            args.blockSize,
+        )
+    });
+    back_end::encode(&wire::CuOccupancyAvailableDynamicSMemPerBlockReply {
+        result,
+        dynamicSmemSize: dynamicSmemSize as u64,
+    })
+}
+
+fn cu_occupancy_max_potential_cluster_size(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuOccupancyMaxPotentialClusterSizeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_occupancy_max_potential_cluster_size(
+        session, call, args,
+    )?)
+}
+
+fn cu_occupancy_max_active_clusters(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuOccupancyMaxActiveClustersArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_occupancy_max_active_clusters(
+        session, call, args,
+    )?)
+}
+
+fn cu_stream_copy_attributes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuStreamCopyAttributesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_stream_copy_attributes(session, call, args)?)
+}
+
+fn cu_stream_get_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuStreamGetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_stream_get_attribute(session, call, args)?)
+}
+
+fn cu_stream_set_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuStreamSetAttributeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_stream_set_attribute(session, call, args)?)
+}
+
+fn gil_returned(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilReturnedArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_returned(session, call, args)?)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1364,6 +1568,40 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         221 => back_end::encode(&wire::CuDeviceGetDefaultMemPoolReply { result }),
         223 => back_end::encode(&wire::CuDeviceSetMemPoolReply { result }),
+        300 => back_end::encode(&wire::CuLaunchKernelExReply { result }),
+        301 => back_end::encode(&wire::CuLaunchCooperativeKernelReply { result }),
+        302 => back_end::encode(&wire::CuFuncIsLoadedReply {
+            result,
+            ..Default::default()
+        }),
+        303 => back_end::encode(&wire::CuFuncLoadReply { result }),
+        304 => back_end::encode(&wire::CuModuleGetFunctionCountReply {
+            result,
+            ..Default::default()
+        }),
+        305 => back_end::encode(&wire::CuModuleEnumerateFunctionsReply {
+            result,
+            ..Default::default()
+        }),
+        308 => back_end::encode(&wire::CuOccupancyAvailableDynamicSMemPerBlockReply {
+            result,
+            ..Default::default()
+        }),
+        309 => back_end::encode(&wire::CuOccupancyMaxPotentialClusterSizeReply {
+            result,
+            ..Default::default()
+        }),
+        310 => back_end::encode(&wire::CuOccupancyMaxActiveClustersReply {
+            result,
+            ..Default::default()
+        }),
+        315 => back_end::encode(&wire::CuStreamCopyAttributesReply { result }),
+        316 => back_end::encode(&wire::CuStreamGetAttributeReply {
+            result,
+            ..Default::default()
+        }),
+        317 => back_end::encode(&wire::CuStreamSetAttributeReply { result }),
+        399 => back_end::encode(&wire::GilReturnedReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

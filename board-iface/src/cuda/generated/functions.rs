@@ -167,6 +167,30 @@ pub struct Functions {
     pub cuDeviceGetDefaultMemPool: Option<cuDeviceGetDefaultMemPool_fn>,
     /// `cuDeviceSetMemPool`.
     pub cuDeviceSetMemPool: Option<cuDeviceSetMemPool_fn>,
+    /// `cuLaunchKernelEx`.
+    pub cuLaunchKernelEx: Option<cuLaunchKernelEx_fn>,
+    /// `cuLaunchCooperativeKernel`.
+    pub cuLaunchCooperativeKernel: Option<cuLaunchCooperativeKernel_fn>,
+    /// `cuFuncIsLoaded`.
+    pub cuFuncIsLoaded: Option<cuFuncIsLoaded_fn>,
+    /// `cuFuncLoad`.
+    pub cuFuncLoad: Option<cuFuncLoad_fn>,
+    /// `cuModuleGetFunctionCount`.
+    pub cuModuleGetFunctionCount: Option<cuModuleGetFunctionCount_fn>,
+    /// `cuModuleEnumerateFunctions`.
+    pub cuModuleEnumerateFunctions: Option<cuModuleEnumerateFunctions_fn>,
+    /// `cuOccupancyAvailableDynamicSMemPerBlock`.
+    pub cuOccupancyAvailableDynamicSMemPerBlock: Option<cuOccupancyAvailableDynamicSMemPerBlock_fn>,
+    /// `cuOccupancyMaxPotentialClusterSize`.
+    pub cuOccupancyMaxPotentialClusterSize: Option<cuOccupancyMaxPotentialClusterSize_fn>,
+    /// `cuOccupancyMaxActiveClusters`.
+    pub cuOccupancyMaxActiveClusters: Option<cuOccupancyMaxActiveClusters_fn>,
+    /// `cuStreamCopyAttributes`.
+    pub cuStreamCopyAttributes: Option<cuStreamCopyAttributes_fn>,
+    /// `cuStreamGetAttribute`.
+    pub cuStreamGetAttribute: Option<cuStreamGetAttribute_fn>,
+    /// `cuStreamSetAttribute`.
+    pub cuStreamSetAttribute: Option<cuStreamSetAttribute_fn>,
 }
 
 impl Functions {
@@ -261,6 +285,22 @@ impl Functions {
                 cuMemPoolGetAccess: function(find(c"cuMemPoolGetAccess")),
                 cuDeviceGetDefaultMemPool: function(find(c"cuDeviceGetDefaultMemPool")),
                 cuDeviceSetMemPool: function(find(c"cuDeviceSetMemPool")),
+                cuLaunchKernelEx: function(find(c"cuLaunchKernelEx")),
+                cuLaunchCooperativeKernel: function(find(c"cuLaunchCooperativeKernel")),
+                cuFuncIsLoaded: function(find(c"cuFuncIsLoaded")),
+                cuFuncLoad: function(find(c"cuFuncLoad")),
+                cuModuleGetFunctionCount: function(find(c"cuModuleGetFunctionCount")),
+                cuModuleEnumerateFunctions: function(find(c"cuModuleEnumerateFunctions")),
+                cuOccupancyAvailableDynamicSMemPerBlock: function(find(
+                    c"cuOccupancyAvailableDynamicSMemPerBlock",
+                )),
+                cuOccupancyMaxPotentialClusterSize: function(find(
+                    c"cuOccupancyMaxPotentialClusterSize",
+                )),
+                cuOccupancyMaxActiveClusters: function(find(c"cuOccupancyMaxActiveClusters")),
+                cuStreamCopyAttributes: function(find(c"cuStreamCopyAttributes")),
+                cuStreamGetAttribute: function(find(c"cuStreamGetAttribute")),
+                cuStreamSetAttribute: function(find(c"cuStreamSetAttribute")),
             }
         }
     }

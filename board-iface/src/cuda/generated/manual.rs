@@ -570,6 +570,96 @@ pub trait Manual {
         args: wire::CuDeviceSetMemPoolArgs,
     ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal>;
 
+    /// `cuLaunchKernelEx`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_launch_kernel_ex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelExArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelExReply, Refusal>;
+
+    /// `cuLaunchCooperativeKernel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_launch_cooperative_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchCooperativeKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchCooperativeKernelReply, Refusal>;
+
+    /// `cuModuleEnumerateFunctions`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_module_enumerate_functions(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleEnumerateFunctionsArgs,
+    ) -> Result<wire::CuModuleEnumerateFunctionsReply, Refusal>;
+
+    /// `cuOccupancyMaxPotentialClusterSize`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_occupancy_max_potential_cluster_size(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxPotentialClusterSizeArgs,
+    ) -> Result<wire::CuOccupancyMaxPotentialClusterSizeReply, Refusal>;
+
+    /// `cuOccupancyMaxActiveClusters`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_occupancy_max_active_clusters(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxActiveClustersArgs,
+    ) -> Result<wire::CuOccupancyMaxActiveClustersReply, Refusal>;
+
+    /// `cuStreamCopyAttributes`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_copy_attributes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCopyAttributesArgs,
+    ) -> Result<wire::CuStreamCopyAttributesReply, Refusal>;
+
+    /// `cuStreamGetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamGetAttributeArgs,
+    ) -> Result<wire::CuStreamGetAttributeReply, Refusal>;
+
+    /// `cuStreamSetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamSetAttributeArgs,
+    ) -> Result<wire::CuStreamSetAttributeReply, Refusal>;
+
+    /// `gilReturned`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_returned(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilReturnedArgs,
+    ) -> Result<wire::GilReturnedReply, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

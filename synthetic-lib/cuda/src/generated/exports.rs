@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 124] = [
+static EXPORTS: [Export; 175] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -183,6 +183,18 @@ static EXPORTS: [Export; 124] = [
         address: cuEventRecord as *const c_void,
     },
     Export {
+        name: c"cuEventRecordWithFlags",
+        address: cuEventRecordWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cuEventRecordWithFlags_ptsz",
+        address: cuEventRecordWithFlags_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuEventRecord_ptsz",
+        address: cuEventRecord_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuEventSynchronize",
         address: cuEventSynchronize as *const c_void,
     },
@@ -201,6 +213,14 @@ static EXPORTS: [Export; 124] = [
     Export {
         name: c"cuFuncGetParamInfo",
         address: cuFuncGetParamInfo as *const c_void,
+    },
+    Export {
+        name: c"cuFuncIsLoaded",
+        address: cuFuncIsLoaded as *const c_void,
+    },
+    Export {
+        name: c"cuFuncLoad",
+        address: cuFuncLoad as *const c_void,
     },
     Export {
         name: c"cuFuncSetAttribute",
@@ -235,8 +255,36 @@ static EXPORTS: [Export; 124] = [
         address: cuInit as *const c_void,
     },
     Export {
+        name: c"cuLaunchCooperativeKernel",
+        address: cuLaunchCooperativeKernel as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchCooperativeKernel_ptsz",
+        address: cuLaunchCooperativeKernel_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchHostFunc",
+        address: cuLaunchHostFunc as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchHostFunc_ptsz",
+        address: cuLaunchHostFunc_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuLaunchKernel",
         address: cuLaunchKernel as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchKernelEx",
+        address: cuLaunchKernelEx as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchKernelEx_ptsz",
+        address: cuLaunchKernelEx_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchKernel_ptsz",
+        address: cuLaunchKernel_ptsz as *const c_void,
     },
     Export {
         name: c"cuMemAllocAsync",
@@ -351,36 +399,76 @@ static EXPORTS: [Export; 124] = [
         address: cuMemcpyAsync as *const c_void,
     },
     Export {
+        name: c"cuMemcpyAsync_ptsz",
+        address: cuMemcpyAsync_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemcpyDtoDAsync_v2",
         address: cuMemcpyDtoDAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyDtoDAsync_v2_ptsz",
+        address: cuMemcpyDtoDAsync_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuMemcpyDtoD_v2",
         address: cuMemcpyDtoD_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemcpyDtoD_v2_ptds",
+        address: cuMemcpyDtoD_v2_ptds as *const c_void,
+    },
+    Export {
         name: c"cuMemcpyDtoHAsync_v2",
         address: cuMemcpyDtoHAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyDtoHAsync_v2_ptsz",
+        address: cuMemcpyDtoHAsync_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuMemcpyDtoH_v2",
         address: cuMemcpyDtoH_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemcpyDtoH_v2_ptds",
+        address: cuMemcpyDtoH_v2_ptds as *const c_void,
+    },
+    Export {
         name: c"cuMemcpyHtoDAsync_v2",
         address: cuMemcpyHtoDAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyHtoDAsync_v2_ptsz",
+        address: cuMemcpyHtoDAsync_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuMemcpyHtoD_v2",
         address: cuMemcpyHtoD_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemcpyHtoD_v2_ptds",
+        address: cuMemcpyHtoD_v2_ptds as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy_ptds",
+        address: cuMemcpy_ptds as *const c_void,
+    },
+    Export {
         name: c"cuMemsetD16Async",
         address: cuMemsetD16Async as *const c_void,
     },
     Export {
+        name: c"cuMemsetD16Async_ptsz",
+        address: cuMemsetD16Async_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemsetD16_v2",
         address: cuMemsetD16_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD16_v2_ptds",
+        address: cuMemsetD16_v2_ptds as *const c_void,
     },
     Export {
         name: c"cuMemsetD2D16Async",
@@ -411,20 +499,44 @@ static EXPORTS: [Export; 124] = [
         address: cuMemsetD32Async as *const c_void,
     },
     Export {
+        name: c"cuMemsetD32Async_ptsz",
+        address: cuMemsetD32Async_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemsetD32_v2",
         address: cuMemsetD32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemsetD32_v2_ptds",
+        address: cuMemsetD32_v2_ptds as *const c_void,
     },
     Export {
         name: c"cuMemsetD8Async",
         address: cuMemsetD8Async as *const c_void,
     },
     Export {
+        name: c"cuMemsetD8Async_ptsz",
+        address: cuMemsetD8Async_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemsetD8_v2",
         address: cuMemsetD8_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemsetD8_v2_ptds",
+        address: cuMemsetD8_v2_ptds as *const c_void,
+    },
+    Export {
+        name: c"cuModuleEnumerateFunctions",
+        address: cuModuleEnumerateFunctions as *const c_void,
+    },
+    Export {
         name: c"cuModuleGetFunction",
         address: cuModuleGetFunction as *const c_void,
+    },
+    Export {
+        name: c"cuModuleGetFunctionCount",
+        address: cuModuleGetFunctionCount as *const c_void,
     },
     Export {
         name: c"cuModuleGetGlobal_v2",
@@ -455,12 +567,32 @@ static EXPORTS: [Export; 124] = [
         address: cuModuleUnload as *const c_void,
     },
     Export {
+        name: c"cuOccupancyAvailableDynamicSMemPerBlock",
+        address: cuOccupancyAvailableDynamicSMemPerBlock as *const c_void,
+    },
+    Export {
         name: c"cuOccupancyMaxActiveBlocksPerMultiprocessor",
         address: cuOccupancyMaxActiveBlocksPerMultiprocessor as *const c_void,
     },
     Export {
         name: c"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
         address: cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cuOccupancyMaxActiveClusters",
+        address: cuOccupancyMaxActiveClusters as *const c_void,
+    },
+    Export {
+        name: c"cuOccupancyMaxPotentialBlockSize",
+        address: cuOccupancyMaxPotentialBlockSize as *const c_void,
+    },
+    Export {
+        name: c"cuOccupancyMaxPotentialBlockSizeWithFlags",
+        address: cuOccupancyMaxPotentialBlockSizeWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cuOccupancyMaxPotentialClusterSize",
+        address: cuOccupancyMaxPotentialClusterSize as *const c_void,
     },
     Export {
         name: c"cuPointerGetAttribute",
@@ -475,6 +607,22 @@ static EXPORTS: [Export; 124] = [
         address: cuPointerSetAttribute as *const c_void,
     },
     Export {
+        name: c"cuStreamAddCallback",
+        address: cuStreamAddCallback as *const c_void,
+    },
+    Export {
+        name: c"cuStreamAddCallback_ptsz",
+        address: cuStreamAddCallback_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamCopyAttributes",
+        address: cuStreamCopyAttributes as *const c_void,
+    },
+    Export {
+        name: c"cuStreamCopyAttributes_ptsz",
+        address: cuStreamCopyAttributes_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamCreate",
         address: cuStreamCreate as *const c_void,
     },
@@ -487,28 +635,84 @@ static EXPORTS: [Export; 124] = [
         address: cuStreamDestroy_v2 as *const c_void,
     },
     Export {
+        name: c"cuStreamGetAttribute",
+        address: cuStreamGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetAttribute_ptsz",
+        address: cuStreamGetAttribute_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamGetCtx",
         address: cuStreamGetCtx as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCtx_ptsz",
+        address: cuStreamGetCtx_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetDevice",
+        address: cuStreamGetDevice as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetDevice_ptsz",
+        address: cuStreamGetDevice_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamGetFlags",
         address: cuStreamGetFlags as *const c_void,
     },
     Export {
+        name: c"cuStreamGetFlags_ptsz",
+        address: cuStreamGetFlags_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetId",
+        address: cuStreamGetId as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetId_ptsz",
+        address: cuStreamGetId_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamGetPriority",
         address: cuStreamGetPriority as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetPriority_ptsz",
+        address: cuStreamGetPriority_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamQuery",
         address: cuStreamQuery as *const c_void,
     },
     Export {
+        name: c"cuStreamQuery_ptsz",
+        address: cuStreamQuery_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamSetAttribute",
+        address: cuStreamSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuStreamSetAttribute_ptsz",
+        address: cuStreamSetAttribute_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamSynchronize",
         address: cuStreamSynchronize as *const c_void,
     },
     Export {
+        name: c"cuStreamSynchronize_ptsz",
+        address: cuStreamSynchronize_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamWaitEvent",
         address: cuStreamWaitEvent as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWaitEvent_ptsz",
+        address: cuStreamWaitEvent_ptsz as *const c_void,
     },
 ];
 

@@ -52,6 +52,512 @@ impl Described for Guest {
     }
 }
 
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Launches {
+    /// `cuLaunchKernelEx`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchKernelEx(
+        entry: u64,
+        config: *const CUlaunchConfig,
+        f: CUfunction,
+        kernelParams: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLaunchCooperativeKernel`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchCooperativeKernel(
+        entry: u64,
+        f: CUfunction,
+        gridDimX: c_uint,
+        gridDimY: c_uint,
+        gridDimZ: c_uint,
+        blockDimX: c_uint,
+        blockDimY: c_uint,
+        blockDimZ: c_uint,
+        sharedMemBytes: c_uint,
+        hStream: CUstream,
+        kernelParams: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuModuleEnumerateFunctions`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuModuleEnumerateFunctions(
+        entry: u64,
+        functions: *mut CUfunction,
+        numFunctions: c_uint,
+        hmod: CUmodule,
+    ) -> CUresult;
+
+    /// `cuOccupancyMaxPotentialBlockSize`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuOccupancyMaxPotentialBlockSize(
+        entry: u64,
+        minGridSize: *mut c_int,
+        blockSize: *mut c_int,
+        func: CUfunction,
+        blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
+        dynamicSMemSize: usize,
+        blockSizeLimit: c_int,
+    ) -> CUresult;
+
+    /// `cuOccupancyMaxPotentialBlockSizeWithFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        entry: u64,
+        minGridSize: *mut c_int,
+        blockSize: *mut c_int,
+        func: CUfunction,
+        blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
+        dynamicSMemSize: usize,
+        blockSizeLimit: c_int,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuOccupancyMaxPotentialClusterSize`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuOccupancyMaxPotentialClusterSize(
+        entry: u64,
+        clusterSize: *mut c_int,
+        func: CUfunction,
+        config: *const CUlaunchConfig,
+    ) -> CUresult;
+
+    /// `cuOccupancyMaxActiveClusters`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuOccupancyMaxActiveClusters(
+        entry: u64,
+        numClusters: *mut c_int,
+        func: CUfunction,
+        config: *const CUlaunchConfig,
+    ) -> CUresult;
+
+    /// `cuLaunchHostFunc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchHostFunc(
+        entry: u64,
+        hStream: CUstream,
+        r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+        userData: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuStreamAddCallback`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamAddCallback(
+        entry: u64,
+        hStream: CUstream,
+        callback: Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+        userData: *mut c_void,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamGetId`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetId(entry: u64, hStream: CUstream, streamId: *mut u64) -> CUresult;
+
+    /// `cuStreamGetDevice`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetDevice(entry: u64, hStream: CUstream, device: *mut CUdevice) -> CUresult;
+
+    /// `cuStreamCopyAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamCopyAttributes(entry: u64, dst: CUstream, src: CUstream) -> CUresult;
+
+    /// `cuStreamGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetAttribute(
+        entry: u64,
+        hStream: CUstream,
+        attr: CUlaunchAttributeID,
+        value_out: *mut CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuStreamSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamSetAttribute(
+        entry: u64,
+        hStream: CUstream,
+        attr: CUlaunchAttributeID,
+        value: *const CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuEventRecordWithFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuEventRecordWithFlags(
+        entry: u64,
+        hEvent: CUevent,
+        hStream: CUstream,
+        flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait OwnStreams {
+    /// `cuMemcpyHtoD_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyHtoD_v2_ptds(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcHost: *const c_void,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoH_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoH_v2_ptds(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoD_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoD_v2_ptds(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD8_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD8_v2_ptds(entry: u64, dstDevice: CUdeviceptr, uc: u8, N: usize) -> CUresult;
+
+    /// `cuMemsetD16_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD16_v2_ptds(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        us: u16,
+        N: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD32_v2_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD32_v2_ptds(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        ui: c_uint,
+        N: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpy_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy_ptds(
+        entry: u64,
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyHtoDAsync_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyHtoDAsync_v2_ptsz(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcHost: *const c_void,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoHAsync_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoHAsync_v2_ptsz(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoDAsync_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoDAsync_v2_ptsz(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAsync_ptsz(
+        entry: u64,
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD8Async_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD8Async_ptsz(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        uc: u8,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD16Async_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD16Async_ptsz(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        us: u16,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD32Async_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD32Async_ptsz(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        ui: c_uint,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuStreamGetPriority_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetPriority_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        priority: *mut c_int,
+    ) -> CUresult;
+
+    /// `cuStreamGetId_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetId_ptsz(entry: u64, hStream: CUstream, streamId: *mut u64) -> CUresult;
+
+    /// `cuStreamGetFlags_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetFlags_ptsz(entry: u64, hStream: CUstream, flags: *mut c_uint) -> CUresult;
+
+    /// `cuStreamGetDevice_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetDevice_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        device: *mut CUdevice,
+    ) -> CUresult;
+
+    /// `cuStreamGetCtx_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCtx_ptsz(entry: u64, hStream: CUstream, pctx: *mut CUcontext) -> CUresult;
+
+    /// `cuStreamWaitEvent_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWaitEvent_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        hEvent: CUevent,
+        Flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamAddCallback_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamAddCallback_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        callback: Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+        userData: *mut c_void,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamQuery_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamQuery_ptsz(entry: u64, hStream: CUstream) -> CUresult;
+
+    /// `cuStreamSynchronize_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamSynchronize_ptsz(entry: u64, hStream: CUstream) -> CUresult;
+
+    /// `cuEventRecord_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuEventRecord_ptsz(entry: u64, hEvent: CUevent, hStream: CUstream) -> CUresult;
+
+    /// `cuEventRecordWithFlags_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuEventRecordWithFlags_ptsz(
+        entry: u64,
+        hEvent: CUevent,
+        hStream: CUstream,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuLaunchKernel_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchKernel_ptsz(
+        entry: u64,
+        f: CUfunction,
+        gridDimX: c_uint,
+        gridDimY: c_uint,
+        gridDimZ: c_uint,
+        blockDimX: c_uint,
+        blockDimY: c_uint,
+        blockDimZ: c_uint,
+        sharedMemBytes: c_uint,
+        hStream: CUstream,
+        kernelParams: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLaunchKernelEx_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchKernelEx_ptsz(
+        entry: u64,
+        config: *const CUlaunchConfig,
+        f: CUfunction,
+        kernelParams: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLaunchHostFunc_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchHostFunc_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+        userData: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLaunchCooperativeKernel_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchCooperativeKernel_ptsz(
+        entry: u64,
+        f: CUfunction,
+        gridDimX: c_uint,
+        gridDimY: c_uint,
+        gridDimZ: c_uint,
+        blockDimX: c_uint,
+        blockDimY: c_uint,
+        blockDimZ: c_uint,
+        sharedMemBytes: c_uint,
+        hStream: CUstream,
+        kernelParams: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuStreamCopyAttributes_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamCopyAttributes_ptsz(entry: u64, dst: CUstream, src: CUstream) -> CUresult;
+
+    /// `cuStreamGetAttribute_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetAttribute_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        attr: CUlaunchAttributeID,
+        value_out: *mut CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuStreamSetAttribute_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamSetAttribute_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        attr: CUlaunchAttributeID,
+        value: *const CUlaunchAttributeValue,
+    ) -> CUresult;
+}
+
 /// Entry points whose bodies are written by hand.
 pub trait Manual {
     /// `cuInit`.

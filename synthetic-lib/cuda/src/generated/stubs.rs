@@ -12,7 +12,9 @@
     clippy::unnecessary_cast
 )]
 
-use crate::generated::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
+use crate::generated::manual::{
+    Guest, Helpers, Kept, Launches, Local, Manual, Object, OwnStreams, Request,
+};
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
 use gil_guest::{Room, callbacks, data, info};
@@ -2147,4 +2149,942 @@ pub unsafe extern "C" fn cuPointerSetAttribute(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuPointerSetAttribute(entry, value, attribute, ptr) }
+}
+
+/// `cuLaunchKernelEx`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchKernelEx")]
+pub unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const CUlaunchConfig,
+    f: CUfunction,
+    kernelParams: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 300));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchKernelEx(entry, config, f, kernelParams, extra) }
+}
+
+/// `cuLaunchCooperativeKernel`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchCooperativeKernel")]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel(
+    f: CUfunction,
+    gridDimX: c_uint,
+    gridDimY: c_uint,
+    gridDimZ: c_uint,
+    blockDimX: c_uint,
+    blockDimY: c_uint,
+    blockDimZ: c_uint,
+    sharedMemBytes: c_uint,
+    hStream: CUstream,
+    kernelParams: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 301));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLaunchCooperativeKernel(
+            entry,
+            f,
+            gridDimX,
+            gridDimY,
+            gridDimZ,
+            blockDimX,
+            blockDimY,
+            blockDimZ,
+            sharedMemBytes,
+            hStream,
+            kernelParams,
+        )
+    }
+}
+
+/// `cuFuncIsLoaded`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuFuncIsLoaded")]
+pub unsafe extern "C" fn cuFuncIsLoaded(
+    state: *mut CUfunctionLoadingState,
+    hfunc: CUfunction,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 302));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let hfunc = Object::find(Kind::Function, hfunc)?;
+            <Guest as Helpers>::usable()?;
+            let request = Request::new(wire::CU_FUNC_IS_LOADED, Class::Query, entry);
+            let args = wire::CuFuncIsLoadedArgs {
+                current: current.number(),
+                state: !state.is_null(),
+                hfunc: hfunc.number(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuFuncIsLoadedReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(state, reply.state);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuFuncLoad`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuFuncLoad")]
+pub unsafe extern "C" fn cuFuncLoad(hfunc: CUfunction) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 303));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        let hfunc = Object::find(Kind::Function, hfunc)?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_FUNC_LOAD, Class::Sync, entry);
+        let args = wire::CuFuncLoadArgs {
+            current: current.number(),
+            hfunc: hfunc.number(),
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuFuncLoadReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// `cuModuleGetFunctionCount`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuModuleGetFunctionCount")]
+pub unsafe extern "C" fn cuModuleGetFunctionCount(count: *mut c_uint, hmod: CUmodule) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 304));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let hmod = Object::find(Kind::Module, hmod)?;
+            <Guest as Helpers>::usable()?;
+            let request = Request::new(wire::CU_MODULE_GET_FUNCTION_COUNT, Class::Query, entry);
+            let args = wire::CuModuleGetFunctionCountArgs {
+                current: current.number(),
+                count: !count.is_null(),
+                hmod: hmod.number(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuModuleGetFunctionCountReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(count, reply.count);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuModuleEnumerateFunctions`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuModuleEnumerateFunctions")]
+pub unsafe extern "C" fn cuModuleEnumerateFunctions(
+    functions: *mut CUfunction,
+    numFunctions: c_uint,
+    hmod: CUmodule,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 305));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuModuleEnumerateFunctions(entry, functions, numFunctions, hmod) }
+}
+
+/// `cuOccupancyMaxPotentialBlockSize`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuOccupancyMaxPotentialBlockSize")]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    minGridSize: *mut c_int,
+    blockSize: *mut c_int,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
+    dynamicSMemSize: usize,
+    blockSizeLimit: c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 306));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuOccupancyMaxPotentialBlockSize(
+            entry,
+            minGridSize,
+            blockSize,
+            func,
+            blockSizeToDynamicSMemSize,
+            dynamicSMemSize,
+            blockSizeLimit,
+        )
+    }
+}
+
+/// `cuOccupancyMaxPotentialBlockSizeWithFlags`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuOccupancyMaxPotentialBlockSizeWithFlags")]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    minGridSize: *mut c_int,
+    blockSize: *mut c_int,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
+    dynamicSMemSize: usize,
+    blockSizeLimit: c_int,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 307));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuOccupancyMaxPotentialBlockSizeWithFlags(
+            entry,
+            minGridSize,
+            blockSize,
+            func,
+            blockSizeToDynamicSMemSize,
+            dynamicSMemSize,
+            blockSizeLimit,
+            flags,
+        )
+    }
+}
+
+/// `cuOccupancyAvailableDynamicSMemPerBlock`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuOccupancyAvailableDynamicSMemPerBlock")]
+pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    dynamicSmemSize: *mut usize,
+    func: CUfunction,
+    numBlocks: c_int,
+    blockSize: c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 308));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let func = Object::find(Kind::Function, func)?;
+            <Guest as Helpers>::usable()?;
+            let request = Request::new(
+                wire::CU_OCCUPANCY_AVAILABLE_DYNAMIC_S_MEM_PER_BLOCK,
+                Class::Query,
+                entry,
+            );
+            let args = wire::CuOccupancyAvailableDynamicSMemPerBlockArgs {
+                current: current.number(),
+                dynamicSmemSize: !dynamicSmemSize.is_null(),
+                func: func.number(),
+                numBlocks,
+                blockSize,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuOccupancyAvailableDynamicSMemPerBlockReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(dynamicSmemSize, reply.dynamicSmemSize as usize);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuOccupancyMaxPotentialClusterSize`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuOccupancyMaxPotentialClusterSize")]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialClusterSize(
+    clusterSize: *mut c_int,
+    func: CUfunction,
+    config: *const CUlaunchConfig,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 309));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuOccupancyMaxPotentialClusterSize(entry, clusterSize, func, config) }
+}
+
+/// `cuOccupancyMaxActiveClusters`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuOccupancyMaxActiveClusters")]
+pub unsafe extern "C" fn cuOccupancyMaxActiveClusters(
+    numClusters: *mut c_int,
+    func: CUfunction,
+    config: *const CUlaunchConfig,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 310));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuOccupancyMaxActiveClusters(entry, numClusters, func, config) }
+}
+
+/// `cuLaunchHostFunc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchHostFunc")]
+pub unsafe extern "C" fn cuLaunchHostFunc(
+    hStream: CUstream,
+    r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    userData: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 311));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchHostFunc(entry, hStream, r#fn, userData) }
+}
+
+/// `cuStreamAddCallback`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamAddCallback")]
+pub unsafe extern "C" fn cuStreamAddCallback(
+    hStream: CUstream,
+    callback: Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+    userData: *mut c_void,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 312));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamAddCallback(entry, hStream, callback, userData, flags) }
+}
+
+/// `cuStreamGetId`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetId")]
+pub unsafe extern "C" fn cuStreamGetId(hStream: CUstream, streamId: *mut u64) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 313));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetId(entry, hStream, streamId) }
+}
+
+/// `cuStreamGetDevice`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetDevice")]
+pub unsafe extern "C" fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 314));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetDevice(entry, hStream, device) }
+}
+
+/// `cuStreamCopyAttributes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamCopyAttributes")]
+pub unsafe extern "C" fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 315));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamCopyAttributes(entry, dst, src) }
+}
+
+/// `cuStreamGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetAttribute")]
+pub unsafe extern "C" fn cuStreamGetAttribute(
+    hStream: CUstream,
+    attr: CUlaunchAttributeID,
+    value_out: *mut CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 316));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetAttribute(entry, hStream, attr, value_out) }
+}
+
+/// `cuStreamSetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamSetAttribute")]
+pub unsafe extern "C" fn cuStreamSetAttribute(
+    hStream: CUstream,
+    attr: CUlaunchAttributeID,
+    value: *const CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 317));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamSetAttribute(entry, hStream, attr, value) }
+}
+
+/// `cuEventRecordWithFlags`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuEventRecordWithFlags")]
+pub unsafe extern "C" fn cuEventRecordWithFlags(
+    hEvent: CUevent,
+    hStream: CUstream,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 318));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuEventRecordWithFlags(entry, hEvent, hStream, flags) }
+}
+
+/// `cuMemcpyHtoD_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyHtoD_v2_ptds")]
+pub unsafe extern "C" fn cuMemcpyHtoD_v2_ptds(
+    dstDevice: CUdeviceptr,
+    srcHost: *const c_void,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 330));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyHtoD_v2_ptds(entry, dstDevice, srcHost, ByteCount) }
+}
+
+/// `cuMemcpyDtoH_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyDtoH_v2_ptds")]
+pub unsafe extern "C" fn cuMemcpyDtoH_v2_ptds(
+    dstHost: *mut c_void,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 331));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyDtoH_v2_ptds(entry, dstHost, srcDevice, ByteCount) }
+}
+
+/// `cuMemcpyDtoD_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyDtoD_v2_ptds")]
+pub unsafe extern "C" fn cuMemcpyDtoD_v2_ptds(
+    dstDevice: CUdeviceptr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 332));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyDtoD_v2_ptds(entry, dstDevice, srcDevice, ByteCount) }
+}
+
+/// `cuMemsetD8_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD8_v2_ptds")]
+pub unsafe extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr, uc: u8, N: usize) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 333));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD8_v2_ptds(entry, dstDevice, uc, N) }
+}
+
+/// `cuMemsetD16_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD16_v2_ptds")]
+pub unsafe extern "C" fn cuMemsetD16_v2_ptds(
+    dstDevice: CUdeviceptr,
+    us: u16,
+    N: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 334));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD16_v2_ptds(entry, dstDevice, us, N) }
+}
+
+/// `cuMemsetD32_v2_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD32_v2_ptds")]
+pub unsafe extern "C" fn cuMemsetD32_v2_ptds(
+    dstDevice: CUdeviceptr,
+    ui: c_uint,
+    N: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 335));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD32_v2_ptds(entry, dstDevice, ui, N) }
+}
+
+/// `cuMemcpy_ptds`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy_ptds")]
+pub unsafe extern "C" fn cuMemcpy_ptds(
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 336));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy_ptds(entry, dst, src, ByteCount) }
+}
+
+/// `cuMemcpyHtoDAsync_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyHtoDAsync_v2_ptsz")]
+pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
+    dstDevice: CUdeviceptr,
+    srcHost: *const c_void,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 337));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyHtoDAsync_v2_ptsz(entry, dstDevice, srcHost, ByteCount, hStream) }
+}
+
+/// `cuMemcpyDtoHAsync_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyDtoHAsync_v2_ptsz")]
+pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
+    dstHost: *mut c_void,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 338));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyDtoHAsync_v2_ptsz(entry, dstHost, srcDevice, ByteCount, hStream) }
+}
+
+/// `cuMemcpyDtoDAsync_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyDtoDAsync_v2_ptsz")]
+pub unsafe extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
+    dstDevice: CUdeviceptr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 339));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyDtoDAsync_v2_ptsz(entry, dstDevice, srcDevice, ByteCount, hStream) }
+}
+
+/// `cuMemcpyAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyAsync_ptsz")]
+pub unsafe extern "C" fn cuMemcpyAsync_ptsz(
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 340));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyAsync_ptsz(entry, dst, src, ByteCount, hStream) }
+}
+
+/// `cuMemsetD8Async_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD8Async_ptsz")]
+pub unsafe extern "C" fn cuMemsetD8Async_ptsz(
+    dstDevice: CUdeviceptr,
+    uc: u8,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 341));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD8Async_ptsz(entry, dstDevice, uc, N, hStream) }
+}
+
+/// `cuMemsetD16Async_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD16Async_ptsz")]
+pub unsafe extern "C" fn cuMemsetD16Async_ptsz(
+    dstDevice: CUdeviceptr,
+    us: u16,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 342));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD16Async_ptsz(entry, dstDevice, us, N, hStream) }
+}
+
+/// `cuMemsetD32Async_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemsetD32Async_ptsz")]
+pub unsafe extern "C" fn cuMemsetD32Async_ptsz(
+    dstDevice: CUdeviceptr,
+    ui: c_uint,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 343));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemsetD32Async_ptsz(entry, dstDevice, ui, N, hStream) }
+}
+
+/// `cuStreamGetPriority_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetPriority_ptsz")]
+pub unsafe extern "C" fn cuStreamGetPriority_ptsz(
+    hStream: CUstream,
+    priority: *mut c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 344));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetPriority_ptsz(entry, hStream, priority) }
+}
+
+/// `cuStreamGetId_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetId_ptsz")]
+pub unsafe extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: *mut u64) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 345));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetId_ptsz(entry, hStream, streamId) }
+}
+
+/// `cuStreamGetFlags_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetFlags_ptsz")]
+pub unsafe extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: *mut c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 346));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetFlags_ptsz(entry, hStream, flags) }
+}
+
+/// `cuStreamGetDevice_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetDevice_ptsz")]
+pub unsafe extern "C" fn cuStreamGetDevice_ptsz(
+    hStream: CUstream,
+    device: *mut CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 347));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetDevice_ptsz(entry, hStream, device) }
+}
+
+/// `cuStreamGetCtx_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCtx_ptsz")]
+pub unsafe extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 348));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetCtx_ptsz(entry, hStream, pctx) }
+}
+
+/// `cuStreamWaitEvent_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWaitEvent_ptsz")]
+pub unsafe extern "C" fn cuStreamWaitEvent_ptsz(
+    hStream: CUstream,
+    hEvent: CUevent,
+    Flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 349));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWaitEvent_ptsz(entry, hStream, hEvent, Flags) }
+}
+
+/// `cuStreamAddCallback_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamAddCallback_ptsz")]
+pub unsafe extern "C" fn cuStreamAddCallback_ptsz(
+    hStream: CUstream,
+    callback: Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+    userData: *mut c_void,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 350));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamAddCallback_ptsz(entry, hStream, callback, userData, flags) }
+}
+
+/// `cuStreamQuery_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamQuery_ptsz")]
+pub unsafe extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 351));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamQuery_ptsz(entry, hStream) }
+}
+
+/// `cuStreamSynchronize_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamSynchronize_ptsz")]
+pub unsafe extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 352));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamSynchronize_ptsz(entry, hStream) }
+}
+
+/// `cuEventRecord_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuEventRecord_ptsz")]
+pub unsafe extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 353));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuEventRecord_ptsz(entry, hEvent, hStream) }
+}
+
+/// `cuEventRecordWithFlags_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuEventRecordWithFlags_ptsz")]
+pub unsafe extern "C" fn cuEventRecordWithFlags_ptsz(
+    hEvent: CUevent,
+    hStream: CUstream,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 354));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuEventRecordWithFlags_ptsz(entry, hEvent, hStream, flags) }
+}
+
+/// `cuLaunchKernel_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchKernel_ptsz")]
+pub unsafe extern "C" fn cuLaunchKernel_ptsz(
+    f: CUfunction,
+    gridDimX: c_uint,
+    gridDimY: c_uint,
+    gridDimZ: c_uint,
+    blockDimX: c_uint,
+    blockDimY: c_uint,
+    blockDimZ: c_uint,
+    sharedMemBytes: c_uint,
+    hStream: CUstream,
+    kernelParams: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 355));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLaunchKernel_ptsz(
+            entry,
+            f,
+            gridDimX,
+            gridDimY,
+            gridDimZ,
+            blockDimX,
+            blockDimY,
+            blockDimZ,
+            sharedMemBytes,
+            hStream,
+            kernelParams,
+            extra,
+        )
+    }
+}
+
+/// `cuLaunchKernelEx_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchKernelEx_ptsz")]
+pub unsafe extern "C" fn cuLaunchKernelEx_ptsz(
+    config: *const CUlaunchConfig,
+    f: CUfunction,
+    kernelParams: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 356));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchKernelEx_ptsz(entry, config, f, kernelParams, extra) }
+}
+
+/// `cuLaunchHostFunc_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchHostFunc_ptsz")]
+pub unsafe extern "C" fn cuLaunchHostFunc_ptsz(
+    hStream: CUstream,
+    r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    userData: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 357));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchHostFunc_ptsz(entry, hStream, r#fn, userData) }
+}
+
+/// `cuLaunchCooperativeKernel_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchCooperativeKernel_ptsz")]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel_ptsz(
+    f: CUfunction,
+    gridDimX: c_uint,
+    gridDimY: c_uint,
+    gridDimZ: c_uint,
+    blockDimX: c_uint,
+    blockDimY: c_uint,
+    blockDimZ: c_uint,
+    sharedMemBytes: c_uint,
+    hStream: CUstream,
+    kernelParams: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 358));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLaunchCooperativeKernel_ptsz(
+            entry,
+            f,
+            gridDimX,
+            gridDimY,
+            gridDimZ,
+            blockDimX,
+            blockDimY,
+            blockDimZ,
+            sharedMemBytes,
+            hStream,
+            kernelParams,
+        )
+    }
+}
+
+/// `cuStreamCopyAttributes_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamCopyAttributes_ptsz")]
+pub unsafe extern "C" fn cuStreamCopyAttributes_ptsz(dst: CUstream, src: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 359));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamCopyAttributes_ptsz(entry, dst, src) }
+}
+
+/// `cuStreamGetAttribute_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetAttribute_ptsz")]
+pub unsafe extern "C" fn cuStreamGetAttribute_ptsz(
+    hStream: CUstream,
+    attr: CUlaunchAttributeID,
+    value_out: *mut CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 360));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetAttribute_ptsz(entry, hStream, attr, value_out) }
+}
+
+/// `cuStreamSetAttribute_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamSetAttribute_ptsz")]
+pub unsafe extern "C" fn cuStreamSetAttribute_ptsz(
+    hStream: CUstream,
+    attr: CUlaunchAttributeID,
+    value: *const CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 361));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamSetAttribute_ptsz(entry, hStream, attr, value) }
 }

@@ -17,8 +17,10 @@ pub type CUdevice_attribute = i32;
 pub type CUdeviceptr = u64;
 pub type CUdriverProcAddressQueryResult = i32;
 pub type CUfunc_cache = i32;
+pub type CUfunctionLoadingState = i32;
 pub type CUfunction_attribute = i32;
 pub type CUjit_option = i32;
+pub type CUlaunchAttributeID = i32;
 pub type CUlimit = i32;
 pub type CUmemAccess_flags = i32;
 pub type CUmemAllocationHandleType = i32;
@@ -145,6 +147,38 @@ pub struct CUDA_MEMCPY3D {
 #[derive(Clone, Copy, Debug)]
 pub struct CUctxCreateParams {}
 
+/// `CUlaunchAttribute`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchAttribute {
+    pub id: CUlaunchAttributeID,
+    pub pad: [c_char; 4],
+    pub value: CUlaunchAttributeValue,
+}
+
+/// `CUlaunchAttributeValue`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchAttributeValue {
+    pub pad: [c_char; 64],
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchConfig {
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub hStream: CUstream,
+    pub attrs: *mut CUlaunchAttribute,
+    pub numAttrs: c_uint,
+}
+
 /// `CUmemAccessDesc`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -199,6 +233,7 @@ pub const CUDA_ERROR_ILLEGAL_ADDRESS: CUresult = 0x2bc;
 pub const CUDA_ERROR_ILLEGAL_INSTRUCTION: CUresult = 0x2cb;
 pub const CUDA_ERROR_ILLEGAL_STATE: CUresult = 0x191;
 pub const CUDA_ERROR_INVALID_ADDRESS_SPACE: CUresult = 0x2cd;
+pub const CUDA_ERROR_INVALID_CLUSTER_SIZE: CUresult = 0x390;
 pub const CUDA_ERROR_INVALID_CONTEXT: CUresult = 201;
 pub const CUDA_ERROR_INVALID_DEVICE: CUresult = 101;
 pub const CUDA_ERROR_INVALID_HANDLE: CUresult = 0x190;
@@ -241,9 +276,7 @@ pub const CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: CUdevice_attribute = 19;
 pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: CUdevice_attribute = 122;
 pub const CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: CUdevice_attribute = 91;
 pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR: CUdevice_attribute = 123;
-pub const CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: CUdevice_attribute = 120;
 pub const CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: CUdevice_attribute = 89;
-pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute = 95;
 pub const CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST: CUdevice_attribute = 101;
 pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED: CUdevice_attribute = 116;
 pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: CUdevice_attribute = 103;
@@ -617,3 +650,202 @@ pub type cuPointerGetAttributes_fn = unsafe extern "C" fn(
 /// `cuPointerSetAttribute`.
 pub type cuPointerSetAttribute_fn =
     unsafe extern "C" fn(*const c_void, CUpointer_attribute, CUdeviceptr) -> CUresult;
+/// `cuLaunchKernelEx`.
+pub type cuLaunchKernelEx_fn = unsafe extern "C" fn(
+    *const CUlaunchConfig,
+    CUfunction,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLaunchCooperativeKernel`.
+pub type cuLaunchCooperativeKernel_fn = unsafe extern "C" fn(
+    CUfunction,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    CUstream,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuFuncIsLoaded`.
+pub type cuFuncIsLoaded_fn =
+    unsafe extern "C" fn(*mut CUfunctionLoadingState, CUfunction) -> CUresult;
+/// `cuFuncLoad`.
+pub type cuFuncLoad_fn = unsafe extern "C" fn(CUfunction) -> CUresult;
+/// `cuModuleGetFunctionCount`.
+pub type cuModuleGetFunctionCount_fn = unsafe extern "C" fn(*mut c_uint, CUmodule) -> CUresult;
+/// `cuModuleEnumerateFunctions`.
+pub type cuModuleEnumerateFunctions_fn =
+    unsafe extern "C" fn(*mut CUfunction, c_uint, CUmodule) -> CUresult;
+/// `cuOccupancyMaxPotentialBlockSize`.
+pub type cuOccupancyMaxPotentialBlockSize_fn = unsafe extern "C" fn(
+    *mut c_int,
+    *mut c_int,
+    CUfunction,
+    Option<unsafe extern "C" fn(c_int) -> usize>,
+    usize,
+    c_int,
+) -> CUresult;
+/// `cuOccupancyMaxPotentialBlockSizeWithFlags`.
+pub type cuOccupancyMaxPotentialBlockSizeWithFlags_fn = unsafe extern "C" fn(
+    *mut c_int,
+    *mut c_int,
+    CUfunction,
+    Option<unsafe extern "C" fn(c_int) -> usize>,
+    usize,
+    c_int,
+    c_uint,
+) -> CUresult;
+/// `cuOccupancyAvailableDynamicSMemPerBlock`.
+pub type cuOccupancyAvailableDynamicSMemPerBlock_fn =
+    unsafe extern "C" fn(*mut usize, CUfunction, c_int, c_int) -> CUresult;
+/// `cuOccupancyMaxPotentialClusterSize`.
+pub type cuOccupancyMaxPotentialClusterSize_fn =
+    unsafe extern "C" fn(*mut c_int, CUfunction, *const CUlaunchConfig) -> CUresult;
+/// `cuOccupancyMaxActiveClusters`.
+pub type cuOccupancyMaxActiveClusters_fn =
+    unsafe extern "C" fn(*mut c_int, CUfunction, *const CUlaunchConfig) -> CUresult;
+/// `cuLaunchHostFunc`.
+pub type cuLaunchHostFunc_fn = unsafe extern "C" fn(
+    CUstream,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    *mut c_void,
+) -> CUresult;
+/// `cuStreamAddCallback`.
+pub type cuStreamAddCallback_fn = unsafe extern "C" fn(
+    CUstream,
+    Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+    *mut c_void,
+    c_uint,
+) -> CUresult;
+/// `cuStreamGetId`.
+pub type cuStreamGetId_fn = unsafe extern "C" fn(CUstream, *mut u64) -> CUresult;
+/// `cuStreamGetDevice`.
+pub type cuStreamGetDevice_fn = unsafe extern "C" fn(CUstream, *mut CUdevice) -> CUresult;
+/// `cuStreamCopyAttributes`.
+pub type cuStreamCopyAttributes_fn = unsafe extern "C" fn(CUstream, CUstream) -> CUresult;
+/// `cuStreamGetAttribute`.
+pub type cuStreamGetAttribute_fn =
+    unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *mut CUlaunchAttributeValue) -> CUresult;
+/// `cuStreamSetAttribute`.
+pub type cuStreamSetAttribute_fn =
+    unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *const CUlaunchAttributeValue) -> CUresult;
+/// `cuEventRecordWithFlags`.
+pub type cuEventRecordWithFlags_fn = unsafe extern "C" fn(CUevent, CUstream, c_uint) -> CUresult;
+/// `cuMemcpyHtoD_v2_ptds`.
+pub type cuMemcpyHtoD_v2_ptds_fn =
+    unsafe extern "C" fn(CUdeviceptr, *const c_void, usize) -> CUresult;
+/// `cuMemcpyDtoH_v2_ptds`.
+pub type cuMemcpyDtoH_v2_ptds_fn =
+    unsafe extern "C" fn(*mut c_void, CUdeviceptr, usize) -> CUresult;
+/// `cuMemcpyDtoD_v2_ptds`.
+pub type cuMemcpyDtoD_v2_ptds_fn =
+    unsafe extern "C" fn(CUdeviceptr, CUdeviceptr, usize) -> CUresult;
+/// `cuMemsetD8_v2_ptds`.
+pub type cuMemsetD8_v2_ptds_fn = unsafe extern "C" fn(CUdeviceptr, u8, usize) -> CUresult;
+/// `cuMemsetD16_v2_ptds`.
+pub type cuMemsetD16_v2_ptds_fn = unsafe extern "C" fn(CUdeviceptr, u16, usize) -> CUresult;
+/// `cuMemsetD32_v2_ptds`.
+pub type cuMemsetD32_v2_ptds_fn = unsafe extern "C" fn(CUdeviceptr, c_uint, usize) -> CUresult;
+/// `cuMemcpy_ptds`.
+pub type cuMemcpy_ptds_fn = unsafe extern "C" fn(CUdeviceptr, CUdeviceptr, usize) -> CUresult;
+/// `cuMemcpyHtoDAsync_v2_ptsz`.
+pub type cuMemcpyHtoDAsync_v2_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, *const c_void, usize, CUstream) -> CUresult;
+/// `cuMemcpyDtoHAsync_v2_ptsz`.
+pub type cuMemcpyDtoHAsync_v2_ptsz_fn =
+    unsafe extern "C" fn(*mut c_void, CUdeviceptr, usize, CUstream) -> CUresult;
+/// `cuMemcpyDtoDAsync_v2_ptsz`.
+pub type cuMemcpyDtoDAsync_v2_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, CUdeviceptr, usize, CUstream) -> CUresult;
+/// `cuMemcpyAsync_ptsz`.
+pub type cuMemcpyAsync_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, CUdeviceptr, usize, CUstream) -> CUresult;
+/// `cuMemsetD8Async_ptsz`.
+pub type cuMemsetD8Async_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult;
+/// `cuMemsetD16Async_ptsz`.
+pub type cuMemsetD16Async_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, u16, usize, CUstream) -> CUresult;
+/// `cuMemsetD32Async_ptsz`.
+pub type cuMemsetD32Async_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, c_uint, usize, CUstream) -> CUresult;
+/// `cuStreamGetPriority_ptsz`.
+pub type cuStreamGetPriority_ptsz_fn = unsafe extern "C" fn(CUstream, *mut c_int) -> CUresult;
+/// `cuStreamGetId_ptsz`.
+pub type cuStreamGetId_ptsz_fn = unsafe extern "C" fn(CUstream, *mut u64) -> CUresult;
+/// `cuStreamGetFlags_ptsz`.
+pub type cuStreamGetFlags_ptsz_fn = unsafe extern "C" fn(CUstream, *mut c_uint) -> CUresult;
+/// `cuStreamGetDevice_ptsz`.
+pub type cuStreamGetDevice_ptsz_fn = unsafe extern "C" fn(CUstream, *mut CUdevice) -> CUresult;
+/// `cuStreamGetCtx_ptsz`.
+pub type cuStreamGetCtx_ptsz_fn = unsafe extern "C" fn(CUstream, *mut CUcontext) -> CUresult;
+/// `cuStreamWaitEvent_ptsz`.
+pub type cuStreamWaitEvent_ptsz_fn = unsafe extern "C" fn(CUstream, CUevent, c_uint) -> CUresult;
+/// `cuStreamAddCallback_ptsz`.
+pub type cuStreamAddCallback_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,
+    *mut c_void,
+    c_uint,
+) -> CUresult;
+/// `cuStreamQuery_ptsz`.
+pub type cuStreamQuery_ptsz_fn = unsafe extern "C" fn(CUstream) -> CUresult;
+/// `cuStreamSynchronize_ptsz`.
+pub type cuStreamSynchronize_ptsz_fn = unsafe extern "C" fn(CUstream) -> CUresult;
+/// `cuEventRecord_ptsz`.
+pub type cuEventRecord_ptsz_fn = unsafe extern "C" fn(CUevent, CUstream) -> CUresult;
+/// `cuEventRecordWithFlags_ptsz`.
+pub type cuEventRecordWithFlags_ptsz_fn =
+    unsafe extern "C" fn(CUevent, CUstream, c_uint) -> CUresult;
+/// `cuLaunchKernel_ptsz`.
+pub type cuLaunchKernel_ptsz_fn = unsafe extern "C" fn(
+    CUfunction,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    CUstream,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLaunchKernelEx_ptsz`.
+pub type cuLaunchKernelEx_ptsz_fn = unsafe extern "C" fn(
+    *const CUlaunchConfig,
+    CUfunction,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLaunchHostFunc_ptsz`.
+pub type cuLaunchHostFunc_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    *mut c_void,
+) -> CUresult;
+/// `cuLaunchCooperativeKernel_ptsz`.
+pub type cuLaunchCooperativeKernel_ptsz_fn = unsafe extern "C" fn(
+    CUfunction,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    CUstream,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuStreamCopyAttributes_ptsz`.
+pub type cuStreamCopyAttributes_ptsz_fn = unsafe extern "C" fn(CUstream, CUstream) -> CUresult;
+/// `cuStreamGetAttribute_ptsz`.
+pub type cuStreamGetAttribute_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *mut CUlaunchAttributeValue) -> CUresult;
+/// `cuStreamSetAttribute_ptsz`.
+pub type cuStreamSetAttribute_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *const CUlaunchAttributeValue) -> CUresult;

@@ -2,7 +2,7 @@
 //! the board does not.
 
 use super::event;
-use super::streams::{Lane, Stream};
+use super::streams::{self, Lane, Stream};
 use super::{Details, create, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
@@ -56,6 +56,8 @@ pub struct Streams {
     /// Of those that are destroyed, the marks behind their last operations, and whether the
     /// default stream waits for them.
     pub ended: Vec<(u64, bool)>,
+    /// Default streams of threads that ended.
+    pub spare: Vec<Arc<Stream>>,
 }
 
 impl Context {
@@ -146,8 +148,89 @@ struct Entry {
     context: Arc<Context>,
 }
 
+/// What a thread has.
+#[derive(Debug, Default)]
+struct Thread {
+    /// Its contexts, the current one last.
+    stack: Vec<Option<Entry>>,
+    /// Its own default streams, one a context.
+    own: RefCell<Vec<Arc<Stream>>>,
+}
+
+impl Drop for Thread {
+    /// Another thread may have its streams. Nothing is called here: the thread is ending.
+    fn drop(&mut self) {
+        for stream in self.own.get_mut().drain(..) {
+            let context = stream.context.clone();
+            if !context.is_destroyed.load(Ordering::Relaxed) {
+                context.streams().spare.push(stream);
+            }
+        }
+    }
+}
+
 thread_local! {
-    static STACK: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
+    /// Borrowed mutably while the thread runs a function of the program's that a stream
+    /// called: that one may not call CUDA. Boxed, as threads' variables must be few bytes.
+    static THREAD: RefCell<Option<Box<Thread>>> = const { RefCell::new(None) };
+}
+
+/// What a function says to which a stream's callback may not go.
+const NOT_PERMITTED: CUresult = CUDA_ERROR_NOT_PERMITTED;
+
+/// Calls a function of the program's, in which no call of CUDA is permitted.
+pub fn call_out<R>(call: impl FnOnce() -> R) -> R {
+    let mut call = Some(call);
+    let mut out = None;
+    let _ = THREAD.try_with(|thread| {
+        let _held = thread.try_borrow_mut();
+        out = call.take().map(|call| call());
+    });
+    match (out, call) {
+        (Some(out), _) => out,
+        (None, Some(call)) => call(),
+        (None, None) => unreachable!("it was called or is left"),
+    }
+}
+
+/// Whether the thread may call CUDA, and wait.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_PERMITTED` in a function that a stream called.
+pub fn permitted() -> CallResult<()> {
+    let is_free = THREAD.try_with(|thread| thread.try_borrow().is_ok());
+    match is_free {
+        Ok(false) => Err(NOT_PERMITTED),
+        _ => Ok(()),
+    }
+}
+
+/// The calling thread's own default stream in a context, which it has from its first use on.
+///
+/// # Errors
+/// The API's code.
+pub fn own_stream(context: &Arc<Context>) -> CallResult<Arc<Stream>> {
+    let known = |thread: &RefCell<Option<Box<Thread>>>| {
+        let thread = thread.try_borrow().map_err(|_| NOT_PERMITTED)?;
+        let thread = thread.as_ref().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        let own = thread.own.borrow();
+        let found = own.iter().find(|it| Arc::ptr_eq(&it.context, context));
+        if let Some(known) = found {
+            return Ok(known.clone());
+        }
+        drop(own);
+        let spare = context.streams().spare.pop();
+        let stream = match spare {
+            Some(spare) => spare,
+            None => streams::make_own(context)?,
+        };
+        let mut own = thread.own.borrow_mut();
+        own.retain(|it| !it.context.is_destroyed.load(Ordering::Relaxed));
+        own.push(stream.clone());
+        Ok(stream)
+    };
+    let known = THREAD.try_with(known);
+    known.unwrap_or(Err(CUDA_ERROR_DEINITIALIZED))
 }
 
 /// `cuInit` succeeded.
@@ -175,11 +258,11 @@ pub fn initialized() -> CallResult<()> {
 #[inline(always)]
 pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<R> {
     initialized()?;
-    let known = STACK.try_with(|stack| {
-        let Ok(stack) = stack.try_borrow() else {
-            return Err(CUDA_ERROR_INVALID_CONTEXT);
+    let known = THREAD.try_with(|thread| {
+        let Ok(thread) = thread.try_borrow() else {
+            return Err(NOT_PERMITTED);
         };
-        match stack.last() {
+        match thread.as_ref().and_then(|thread| thread.stack.last()) {
             Some(Some(entry)) => match entry.context.is_destroyed.load(Ordering::Relaxed) {
                 false => work(&entry.context),
                 true => Err(CUDA_ERROR_CONTEXT_IS_DESTROYED),
@@ -197,11 +280,12 @@ pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<
 /// As [`with`].
 pub fn current() -> CallResult<Object> {
     with(|_| Ok(()))?;
-    let top = |stack: &RefCell<Vec<Option<Entry>>>| {
-        let stack = stack.borrow();
-        stack.last()?.as_ref().map(|entry| entry.object.clone())
+    let top = |thread: &RefCell<Option<Box<Thread>>>| {
+        let thread = thread.try_borrow().ok()?;
+        let entry = thread.as_ref()?.stack.last()?.as_ref();
+        entry.map(|entry| entry.object.clone())
     };
-    STACK
+    THREAD
         .try_with(top)
         .ok()
         .flatten()
@@ -210,12 +294,12 @@ pub fn current() -> CallResult<Object> {
 
 /// The current context's handle; null if there is none.
 pub fn current_handle() -> CUcontext {
-    let top = |stack: &RefCell<Vec<Option<Entry>>>| {
-        let stack = stack.borrow();
-        let entry = stack.last()?.as_ref()?;
+    let top = |thread: &RefCell<Option<Box<Thread>>>| {
+        let thread = thread.try_borrow().ok()?;
+        let entry = thread.as_ref()?.stack.last()?.as_ref()?;
         Some(entry.context.handle())
     };
-    STACK
+    THREAD
         .try_with(top)
         .ok()
         .flatten()
@@ -245,8 +329,11 @@ fn entry_of(handle: CUcontext) -> CallResult<Entry> {
 /// Changes the thread's stack; what goes is dropped outside of it.
 fn change<R>(change: impl FnOnce(&mut Vec<Option<Entry>>) -> R) -> CallResult<R> {
     launch::forget_latest();
-    let changed = STACK.try_with(|stack| change(&mut stack.borrow_mut()));
-    changed.map_err(|_| CUDA_ERROR_DEINITIALIZED)
+    let changed = THREAD.try_with(|thread| {
+        let mut thread = thread.try_borrow_mut().map_err(|_| NOT_PERMITTED)?;
+        Ok(change(&mut thread.get_or_insert_default().stack))
+    });
+    changed.unwrap_or(Err(CUDA_ERROR_DEINITIALIZED))
 }
 
 /// Makes a context current on top of what is.
@@ -355,6 +442,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         }
     }
     memory::forget(&context);
+    context.streams().spare.clear();
     let ended = Object::release(Kind::Context, handle, entry);
     // What is current in this thread goes; in others it is found to be destroyed.
     change(|stack| match stack.last() {

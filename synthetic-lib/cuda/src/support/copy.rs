@@ -1,7 +1,7 @@
 //! Copies, and memory that is set.
 
 use super::context::{self, Context};
-use super::{memory, streams};
+use super::{function, memory, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Reply, new_number};
@@ -94,6 +94,8 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
         return nothing();
     }
     of.on(Engine::COPY_IN, |context, lane, mut request, event| {
+        // The bytes leave now, and functions of the program's before it may write them.
+        function::settle(lane);
         let args = wire::CuMemcpyHtoDV2Args {
             current: context.number,
             hStream: lane.number,

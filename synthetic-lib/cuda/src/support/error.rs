@@ -9,7 +9,7 @@ pub fn find(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
     Some((known.1, known.2))
 }
 
-const ERRORS: [(CUresult, &CStr, &CStr); 56] = [
+const ERRORS: &[(CUresult, &CStr, &CStr)] = &[
     (CUDA_SUCCESS, c"CUDA_SUCCESS", c"no error"),
     (
         CUDA_ERROR_INVALID_VALUE,
@@ -280,6 +280,11 @@ const ERRORS: [(CUresult, &CStr, &CStr); 56] = [
         CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
         c"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
         c"the driver and the library are of different versions",
+    ),
+    (
+        CUDA_ERROR_INVALID_CLUSTER_SIZE,
+        c"CUDA_ERROR_INVALID_CLUSTER_SIZE",
+        c"the size of clusters is invalid",
     ),
     (CUDA_ERROR_UNKNOWN, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];

@@ -11,6 +11,7 @@ use gil_wire::call::NewEvent;
 use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Envelope, State};
 use gil_wire::generated::cuda::{self as wire, Kind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How threads wait, no times, and use by other processes.
@@ -28,6 +29,8 @@ pub struct Event {
     flags: u32,
     /// Its latest record; 0 for none. Who waits for it keeps it from being recorded anew.
     recorded: Mutex<u64>,
+    /// The last of the program's functions that the record is behind.
+    after: AtomicU64,
 }
 
 impl Event {
@@ -67,6 +70,7 @@ pub fn make(flags: u32) -> CallResult<CUevent> {
             context: context.clone(),
             flags,
             recorded: Mutex::new(0),
+            after: AtomicU64::new(0),
         };
         create(Kind::Event, new_number(), Details::Event(event))
     })
@@ -99,6 +103,18 @@ pub fn forget(entry: u64, event: &Event) {
     }
 }
 
+/// Records what is on a stream so far, with flags.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for flags other than 0 and that of records in graphs from
+/// outside, which only a capture has; or as [`record`].
+pub fn record_with(entry: u64, event: CUevent, stream: CUstream, flags: u32) -> CallResult<()> {
+    match flags {
+        0 => record(entry, event, stream),
+        _ => Err(CUDA_ERROR_INVALID_VALUE),
+    }
+}
+
 /// Records what is on a stream so far.
 ///
 /// # Errors
@@ -119,6 +135,7 @@ pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
                 let call = (wire::CU_EVENT_RECORD, signals);
                 streams::enqueue(entry, call, context, lane, &[])?;
                 lane.has_one_more(context);
+                event.after.store(lane.after(), Ordering::Relaxed);
                 let last = std::mem::replace(&mut *recorded, signals.number.0);
                 match last {
                     0 => Ok(()),
@@ -146,6 +163,7 @@ pub fn stream_waits(entry: u64, stream: CUstream, event: CUevent, flags: u32) ->
                 }
                 streams::order(entry, context, lane)?;
                 post_wait(entry, context, lane, *recorded)?;
+                lane.comes_after(event.after.load(Ordering::Relaxed));
                 lane.has_one_more(context);
                 Ok(())
             })
@@ -180,6 +198,7 @@ fn post_wait(entry: u64, context: &Context, lane: &streams::Lane, recorded: u64)
 /// # Errors
 /// The code of what failed, or the API's for what went wrong on the way.
 pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
+    context::permitted()?;
     with(event, |event| {
         let recorded = event.recorded();
         if *recorded == 0 {

@@ -6,9 +6,11 @@ use super::context::{self, Context};
 use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_cuda_common::attribute::{self, Attribute};
 use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_guest::process::is_forked;
+use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, NewEvent};
 use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Engine, Envelope};
@@ -103,6 +105,32 @@ impl Params {
         self.all.is_empty() || !values.is_null() && (0..self.all.len()).all(|n| !value(n).is_null())
     }
 
+    /// Pointers to the values if they are all in one buffer, as `extra` says; otherwise
+    /// `None`, and they are where the program has pointers to them.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if there are both, or the buffer is too small.
+    ///
+    /// # Safety
+    /// `extra` is null or a list as `cuLaunchKernel` takes it.
+    unsafe fn unpacked(
+        &self,
+        values: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> CallResult<Option<Vec<*mut c_void>>> {
+        if extra.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: the caller's.
+        let (buffer, len) = unsafe { buffer(extra) }?;
+        if !values.is_null() || buffer.is_null() && self.len > 0 || len < self.len {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let places = self.all.iter();
+        let places = places.map(|(offset, _)| buffer.wrapping_byte_add(*offset as usize));
+        Ok(Some(places.collect()))
+    }
+
     /// Writes the values, each at its place.
     ///
     /// # Safety
@@ -151,6 +179,36 @@ impl Params {
         unsafe { self.fill(values, bytes.as_mut_ptr()) };
         bytes
     }
+}
+
+/// What stands in a list of `cuLaunchKernel`'s: its end, where the values are, and where
+/// their bytes' number is.
+const END: usize = 0;
+const BUFFER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// Where the values are that a list names, and how many bytes.
+///
+/// # Safety
+/// As `cuLaunchKernel` of its `extra`.
+unsafe fn buffer(mut list: *mut *mut c_void) -> CallResult<(*mut c_void, usize)> {
+    let (mut buffer, mut len) = (std::ptr::null_mut(), 0);
+    // One more than there are names: a longer list repeats some.
+    for _ in 0..4 {
+        // SAFETY: the caller's: a name, and behind each but the last its value.
+        unsafe {
+            match (*list).addr() {
+                END => return Ok((buffer, len)),
+                BUFFER => buffer = *list.add(1),
+                BUFFER_SIZE if !(*list.add(1)).is_null() => {
+                    len = (*list.add(1)).cast::<usize>().read_unaligned();
+                }
+                _ => break,
+            }
+            list = list.add(2);
+        }
+    }
+    Err(CUDA_ERROR_INVALID_VALUE)
 }
 
 /// How a kernel is launched: blocks, threads of each, bytes of shared memory.
@@ -383,8 +441,11 @@ unsafe fn other(
             return Err(CUDA_ERROR_INVALID_CONTEXT);
         }
         // SAFETY: the caller's.
-        if !extra.is_null() || unsafe { !function.params.has_values(values) } {
-            return Err(refusal(values, extra));
+        let mut packed = unsafe { function.params.unpacked(values, extra) }?;
+        let values = packed.as_mut().map_or(values, Vec::as_mut_ptr);
+        // SAFETY: the caller's.
+        if unsafe { !function.params.has_values(values) } {
+            return Err(CUDA_ERROR_INVALID_VALUE);
         }
         let generation = GENERATION.load(Ordering::Acquire);
         streams::with_lane(context, stream, |lane| {
@@ -415,7 +476,7 @@ unsafe fn other(
                 front,
                 function: object.clone(),
                 context: context.clone(),
-                stream: streams::find(stream).ok(),
+                stream: streams::of(context, stream)?,
             };
             // One that cannot be kept is looked for again.
             let _ = LATEST.try_with(|place| {
@@ -428,13 +489,74 @@ unsafe fn other(
     })
 }
 
-/// Why a launch without usable values is refused. Values in one buffer are not offered.
-#[cold]
-fn refusal(values: *mut *mut c_void, extra: *mut *mut c_void) -> CUresult {
-    match values.is_null() && !extra.is_null() {
-        true => CUDA_ERROR_NOT_SUPPORTED,
-        false => CUDA_ERROR_INVALID_VALUE,
-    }
+/// Launches a function with attributes, which the board judges each time.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// As `cuLaunchKernelEx` in CUDA's documentation.
+pub unsafe fn launch_with(
+    (entry, op): (u64, Op),
+    handle: CUfunction,
+    geometry: &Geometry,
+    stream: CUstream,
+    (values, extra): (*mut *mut c_void, *mut *mut c_void),
+    attributes: &[Attribute],
+) -> CallResult<()> {
+    context::with(|context| {
+        let object = Object::find(Kind::Function, handle)?;
+        let Details::Function(function) = object.details() else {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        };
+        if !Arc::ptr_eq(&function.context, context) {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        // SAFETY: the caller's.
+        let mut packed = unsafe { function.params.unpacked(values, extra) }?;
+        let values = packed.as_mut().map_or(values, Vec::as_mut_ptr);
+        // SAFETY: the caller's.
+        if unsafe { !function.params.has_values(values) } {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        streams::with_lane(context, stream, |lane| {
+            streams::order(entry, context, lane)?;
+            let event = unkept();
+            let mut request = Request::new(op, Class::Enqueue, entry);
+            request.queue(lane.queue, Engine::COMPUTE);
+            request.signals(event.number, false);
+            let Geometry {
+                grid,
+                block,
+                shared,
+            } = *geometry;
+            // Both calls have the same arguments.
+            let args = wire::CuLaunchKernelExArgs {
+                current: context.number,
+                hStream: lane.number,
+                f: object.number(),
+                grid_x: grid[0],
+                grid_y: grid[1],
+                grid_z: grid[2],
+                block_x: block[0],
+                block_y: block[1],
+                block_z: block[2],
+                shared,
+                // SAFETY: there is a value for each parameter; the bytes are an argument of
+                // this request alone.
+                params: unsafe { request.input_of(function.params.bytes(values)) },
+                attributes: attribute::words(attributes),
+                event,
+            };
+            let asked = request.forward(&args, |reply| {
+                let reply: wire::CuLaunchKernelExReply = reply.decode()?;
+                Guest::check(reply.result)
+            });
+            asked.or_else(|code| context.failed(code))?;
+            lane.has_one_more(context);
+            Ok(())
+        })
+    })
 }
 
 /// Has the board judge a launch.

@@ -2,6 +2,9 @@
 
 #![allow(non_snake_case)]
 
+mod launches;
+mod own_streams;
+
 use super::copy::{self, Of};
 use super::launch::Geometry;
 use super::{
@@ -84,11 +87,10 @@ fn of_stream<T>(
 ) -> CallResult<T> {
     context::with(|context| {
         context.healthy()?;
-        match stream.addr() {
-            0..=1 => Ok(of_default(context)),
-            2 => Err(CUDA_ERROR_NOT_SUPPORTED),
-            _ => Ok(of_own(&*streams::find(stream)?)),
-        }
+        Ok(match streams::of(context, stream)? {
+            None => of_default(context),
+            Some(stream) => of_own(&stream),
+        })
     })
 }
 
@@ -188,6 +190,7 @@ impl Manual for Guest {
     unsafe fn cuCtxGetCurrent(_: u64, pctx: *mut CUcontext) -> CUresult {
         let current = || {
             context::initialized()?;
+            context::permitted()?;
             Ok(context::current_handle())
         };
         // SAFETY: the caller's.

@@ -7,6 +7,9 @@
 //! | `streams` | streams, their order, and waiting for them |
 //! | `event` | events: records on the timeline |
 //! | `launch` | kernels |
+//! | `function` | functions of the program's that streams call |
+//! | `stream_attribute` | what streams have besides flags and a priority |
+//! | `occupancy` | which blocks fill a device |
 //! | `copy` | copies, and memory that is set |
 //! | `rectangles` | copies of rectangles and boxes, and rectangles that are set |
 //! | `memory` | the device's memory, and the program's that is pinned |
@@ -22,15 +25,18 @@ pub mod context;
 mod copy;
 pub mod error;
 mod event;
+mod function;
 mod image;
 mod launch;
 mod manual;
 mod memory;
 mod module;
+mod occupancy;
 mod pointers;
 mod pools;
 mod procedure;
 mod rectangles;
+mod stream_attribute;
 mod streams;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
@@ -153,15 +159,14 @@ impl Helpers for Guest {
 }
 
 /// Attributes of what is on the board and not in the guest: managed and mapped memory,
-/// pools of the program's memory and for other processes, addresses of the program's own, clusters, and what belongs to these.
-const LACKS: [CUdevice_attribute; 21] = [
+/// pools of the program's memory and for other processes, addresses of the program's own, and what belongs to these.
+const LACKS: [CUdevice_attribute; 19] = [
     CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY,
     CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
     CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
-    CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
     CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST,
     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
@@ -171,7 +176,6 @@ const LACKS: [CUdevice_attribute; 21] = [
     CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
-    CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH,
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
     CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR,
     CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,

@@ -4,7 +4,7 @@ use super::context::{self, Context};
 use super::{Details, create, image, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
-use gil_cuda_common::jit;
+use gil_cuda_common::{jit, names};
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
@@ -220,6 +220,31 @@ pub unsafe fn function(
         functions.insert(name.into(), made.expose_provenance());
         Ok(made)
     })
+}
+
+/// At most so many of a module's functions.
+///
+/// # Errors
+/// The API's code.
+pub fn functions(entry: u64, handle: CUmodule, most: u32) -> CallResult<Vec<CUfunction>> {
+    let names = with(handle, |object, _| {
+        let request = Request::new(wire::CU_MODULE_ENUMERATE_FUNCTIONS, Class::Query, entry);
+        let args = wire::CuModuleEnumerateFunctionsArgs {
+            hmod: object.number(),
+            most,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuModuleEnumerateFunctionsReply = reply.decode()?;
+            Guest::check(reply.result)?;
+            names::read(&reply.names).ok_or(Guest::GARBLED)
+        })
+    })?;
+    let find = |name: Vec<u8>| {
+        let name = CString::new(name).map_err(|_| Guest::GARBLED)?;
+        // SAFETY: a text.
+        unsafe { function(entry, handle, name.as_ptr()) }
+    };
+    names.into_iter().take(most as usize).map(find).collect()
 }
 
 /// Where a variable is, and its bytes.

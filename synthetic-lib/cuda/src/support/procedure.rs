@@ -4,7 +4,7 @@
 use crate::generated::exports;
 use crate::generated::types::*;
 use gil_guest::api::CallResult;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 /// Streams without a name are the thread's own.
 const PER_THREAD: u64 = 2;
@@ -31,20 +31,27 @@ pub unsafe fn find(
     }
     // SAFETY: the caller's.
     let symbol = unsafe { CStr::from_ptr(symbol) };
-    match chosen(symbol, version, flags & PER_THREAD != 0) {
-        Ok(name) => (Ok(exports::find(name)), CU_GET_PROC_ADDRESS_SUCCESS),
+    match chosen(symbol, version) {
+        Ok(name) => {
+            let of_thread = (flags & PER_THREAD != 0).then(|| of_thread(name));
+            let of_thread = of_thread.filter(|function| !function.is_null());
+            if flags & PER_THREAD != 0 && of_thread.is_none() && has_default_stream(name) {
+                return (
+                    Err(CUDA_ERROR_NOT_FOUND),
+                    CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+                );
+            }
+            let function = of_thread.unwrap_or_else(|| exports::find(name));
+            (Ok(function), CU_GET_PROC_ADDRESS_SUCCESS)
+        }
         Err(why) => (Err(CUDA_ERROR_NOT_FOUND), why),
     }
 }
 
 /// The symbol that a name stands for.
-fn chosen(
-    symbol: &CStr,
-    version: c_int,
-    per_thread: bool,
-) -> Result<&'static CStr, CUdriverProcAddressQueryResult> {
+fn chosen(symbol: &CStr, version: c_int) -> Result<&'static CStr, CUdriverProcAddressQueryResult> {
     let of_name = || SYMBOLS.iter().filter(|(base, ..)| *base == symbol);
-    if of_name().next().is_none() || per_thread && has_default_stream(symbol) {
+    if of_name().next().is_none() {
         return Err(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     }
     let known = of_name().filter(|(_, since, _)| *since <= version);
@@ -54,25 +61,35 @@ fn chosen(
     }
 }
 
-/// Whether a function may work on a default stream: gil has none for each thread.
+/// Whether a function works on a default stream, and gil has none for each thread of it yet.
 fn has_default_stream(symbol: &CStr) -> bool {
     let begins = |start: &str| symbol.to_bytes().starts_with(start.as_bytes());
     let starts = [
-        "cuMemcpy",
-        "cuMemset",
+        "cuMemcpy2D",
+        "cuMemcpy3D",
+        "cuMemcpyPeer",
+        "cuMemsetD2D",
         "cuMemAllocAsync",
         "cuMemAllocFromPoolAsync",
         "cuMemFreeAsync",
-        "cuLaunch",
-        "cuStream",
-        "cuEventRecord",
     ];
-    starts.into_iter().any(begins) && symbol != c"cuStreamCreate"
+    starts.into_iter().any(begins)
+}
+
+/// The function that has the calling thread's own default stream, if it has one; or null.
+fn of_thread(name: &CStr) -> *mut c_void {
+    let ends = ["_ptds", "_ptsz"].into_iter();
+    let names =
+        ends.filter_map(|end| CString::new([name.to_bytes(), end.as_bytes()].concat()).ok());
+    let mut found = names.map(|name| exports::find(&name));
+    found
+        .find(|found| !found.is_null())
+        .unwrap_or(std::ptr::null_mut())
 }
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
-const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
+const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
     (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
@@ -245,6 +262,57 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
     (c"cuStreamQuery", 2000, c"cuStreamQuery"),
     (c"cuStreamSynchronize", 2000, c"cuStreamSynchronize"),
     (c"cuStreamWaitEvent", 3020, c"cuStreamWaitEvent"),
+    (c"cuEventRecordWithFlags", 11010, c"cuEventRecordWithFlags"),
+    (c"cuFuncIsLoaded", 12040, c"cuFuncIsLoaded"),
+    (c"cuFuncLoad", 12040, c"cuFuncLoad"),
+    (
+        c"cuLaunchCooperativeKernel",
+        9000,
+        c"cuLaunchCooperativeKernel",
+    ),
+    (c"cuLaunchHostFunc", 10000, c"cuLaunchHostFunc"),
+    (c"cuLaunchKernelEx", 11060, c"cuLaunchKernelEx"),
+    (
+        c"cuModuleEnumerateFunctions",
+        12040,
+        c"cuModuleEnumerateFunctions",
+    ),
+    (
+        c"cuModuleGetFunctionCount",
+        12040,
+        c"cuModuleGetFunctionCount",
+    ),
+    (
+        c"cuOccupancyAvailableDynamicSMemPerBlock",
+        10020,
+        c"cuOccupancyAvailableDynamicSMemPerBlock",
+    ),
+    (
+        c"cuOccupancyMaxActiveClusters",
+        11070,
+        c"cuOccupancyMaxActiveClusters",
+    ),
+    (
+        c"cuOccupancyMaxPotentialBlockSize",
+        6050,
+        c"cuOccupancyMaxPotentialBlockSize",
+    ),
+    (
+        c"cuOccupancyMaxPotentialBlockSizeWithFlags",
+        7000,
+        c"cuOccupancyMaxPotentialBlockSizeWithFlags",
+    ),
+    (
+        c"cuOccupancyMaxPotentialClusterSize",
+        11070,
+        c"cuOccupancyMaxPotentialClusterSize",
+    ),
+    (c"cuStreamAddCallback", 5000, c"cuStreamAddCallback"),
+    (c"cuStreamCopyAttributes", 11000, c"cuStreamCopyAttributes"),
+    (c"cuStreamGetAttribute", 11000, c"cuStreamGetAttribute"),
+    (c"cuStreamGetDevice", 12080, c"cuStreamGetDevice"),
+    (c"cuStreamGetId", 12000, c"cuStreamGetId"),
+    (c"cuStreamSetAttribute", 11000, c"cuStreamSetAttribute"),
 ];
 
 #[cfg(test)]
@@ -262,7 +330,7 @@ mod tests {
             let (major, minor) = since.split_once('.').unwrap();
             let version =
                 1000 * major.parse::<c_int>().unwrap() + 10 * minor.parse::<c_int>().unwrap();
-            if name.starts_with("cu") {
+            if name.starts_with("cu") && !name.contains("_pt") {
                 described.push((name.to_owned(), version));
             }
         }
@@ -285,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_version_has_its_own_symbol() {
-        let of = |name, version| chosen(name, version, false);
+        let of = chosen;
         assert_eq!(of(c"cuMemAlloc", 13000), Ok(c"cuMemAlloc_v2"));
         let new = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         assert_eq!(of(c"cuMemAlloc", 3010), Err(new));
@@ -297,7 +365,15 @@ mod tests {
         let none = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
         assert_eq!(of(c"cuGraphCreate", 13000), Err(none));
         assert_eq!(of(c"cuMemAlloc_v2", 13000), Err(none));
-        assert_eq!(chosen(c"cuLaunchKernel", 13000, true), Err(none));
-        assert!(chosen(c"cuMemAlloc", 13000, true).is_ok());
+        let with = |name: &CStr, flags| {
+            // SAFETY: a text.
+            let (found, _) = unsafe { find(name.as_ptr(), 13000, flags) };
+            found.unwrap()
+        };
+        let launch = with(c"cuLaunchKernel", PER_THREAD);
+        assert_eq!(launch, exports::find(c"cuLaunchKernel_ptsz"));
+        let copy = with(c"cuMemcpyHtoD", PER_THREAD);
+        assert_eq!(copy, exports::find(c"cuMemcpyHtoD_v2_ptds"));
+        assert_eq!(with(c"cuMemAlloc", PER_THREAD), with(c"cuMemAlloc", 0));
     }
 }

@@ -42,6 +42,8 @@ pub struct Lane {
     told: AtomicU64,
     /// For how many of the default stream's it waits.
     behind: AtomicU64,
+    /// The last of the program's functions that it is behind; 0 for none.
+    after: AtomicU64,
     /// The mark that queries ask for, and behind how many operations it is.
     asked: Mutex<Option<(u64, u64)>>,
 }
@@ -56,6 +58,7 @@ impl Lane {
             seen: AtomicU64::new(0),
             told: AtomicU64::new(0),
             behind: AtomicU64::new(0),
+            after: AtomicU64::new(0),
             asked: Mutex::new(None),
         }
     }
@@ -82,6 +85,16 @@ impl Lane {
             context.is_behind.store(true, Ordering::Relaxed);
         }
         self.put.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The last of the program's functions that what is put there next comes behind.
+    pub fn after(&self) -> u64 {
+        self.after.load(Ordering::Relaxed)
+    }
+
+    /// What is put there next comes behind one of the program's functions, too.
+    pub fn comes_after(&self, function: u64) {
+        self.after.fetch_max(function, Ordering::Relaxed);
     }
 
     /// So many of its operations have been waited for.
@@ -119,7 +132,7 @@ pub fn with_lane<R>(
         return work(&context.legacy);
     }
     if stream.addr() == PER_THREAD {
-        return Err(CUDA_ERROR_NOT_SUPPORTED);
+        return work(&context::own_stream(context)?.lane);
     }
     let object = Object::find(Kind::Stream, stream)?;
     let Details::Stream(stream) = object.details() else {
@@ -143,6 +156,18 @@ pub fn find(stream: CUstream) -> CallResult<Arc<Stream>> {
     }
 }
 
+/// The stream behind any handle, in a context; `None` for its default stream.
+///
+/// # Errors
+/// The API's code.
+pub fn of(context: &Arc<Context>, stream: CUstream) -> CallResult<Option<Arc<Stream>>> {
+    match stream.addr() {
+        ..=LEGACY => Ok(None),
+        PER_THREAD => context::own_stream(context).map(Some),
+        _ => find(stream).map(Some),
+    }
+}
+
 /// Makes a stream in the current context.
 ///
 /// # Errors
@@ -153,35 +178,53 @@ pub fn make(entry: u64, op: Op, flags: u32, priority: i32) -> CallResult<CUstrea
     }
     context::with(|context| {
         context.healthy()?;
-        let new = new_number();
-        // Both calls have the same arguments.
-        let args = wire::CuStreamCreateWithPriorityArgs {
-            current: context.number,
-            new,
-            flags,
-            priority,
-        };
-        let request = Request::new(op, Class::Sync, entry);
-        let priority = request.forward(&args, |reply| {
-            let reply: wire::CuStreamCreateWithPriorityReply = reply.decode()?;
-            Guest::check(reply.result)?;
-            Ok(reply.priority)
-        })?;
-        let queue = Queue {
-            id: new.0,
-            ..context.legacy.queue
-        };
-        let stream = Arc::new(Stream {
-            lane: Lane::new(new, queue, flags & NON_BLOCKING == 0),
-            context: context.clone(),
-            flags,
-            priority,
-        });
-        let handle = create(Kind::Stream, new, Details::Stream(stream.clone()))?;
-        let mut streams = context.streams();
-        streams.live.push(Arc::downgrade(&stream));
-        Ok(handle)
+        let stream = make_in(entry, op, context, (flags, priority))?;
+        let number = stream.lane.number;
+        create(Kind::Stream, number, Details::Stream(stream))
     })
+}
+
+/// Makes the default stream of a thread in a context, which is for it and no handle.
+///
+/// # Errors
+/// The API's code.
+#[cold]
+pub fn make_own(context: &Arc<Context>) -> CallResult<Arc<Stream>> {
+    make_in(gil_guest::entry(), wire::CU_STREAM_CREATE, context, (0, 0))
+}
+
+fn make_in(
+    entry: u64,
+    op: Op,
+    context: &Arc<Context>,
+    (flags, priority): (u32, i32),
+) -> CallResult<Arc<Stream>> {
+    let new = new_number();
+    // Both calls have the same arguments.
+    let args = wire::CuStreamCreateWithPriorityArgs {
+        current: context.number,
+        new,
+        flags,
+        priority,
+    };
+    let request = Request::new(op, Class::Sync, entry);
+    let priority = request.forward(&args, |reply| {
+        let reply: wire::CuStreamCreateWithPriorityReply = reply.decode()?;
+        Guest::check(reply.result)?;
+        Ok(reply.priority)
+    })?;
+    let queue = Queue {
+        id: new.0,
+        ..context.legacy.queue
+    };
+    let stream = Arc::new(Stream {
+        lane: Lane::new(new, queue, flags & NON_BLOCKING == 0),
+        context: context.clone(),
+        flags,
+        priority,
+    });
+    context.streams().live.push(Arc::downgrade(&stream));
+    Ok(stream)
 }
 
 /// Destroys a stream: what is on it goes on.
@@ -196,6 +239,9 @@ pub fn destroy(entry: u64, handle: CUstream) -> CallResult<()> {
     let context = &stream.context;
     let is_other = |known: &Weak<Stream>| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(&stream));
     context.streams().live.retain(is_other);
+    if stream.lane.is_blocking {
+        context.legacy.comes_after(stream.lane.after());
+    }
     if !stream.lane.is_idle() && context.healthy().is_ok() {
         let mark = mark(entry, context, &stream.lane, &[], true)?;
         let oldest = {
@@ -310,6 +356,7 @@ fn follow_legacy(entry: u64, context: &Context, lane: &Lane) -> CallResult<()> {
         mark(entry, context, lane, &[legacy], false)?;
         retire(entry, legacy)?;
     }
+    lane.comes_after(context.legacy.after());
     lane.behind.store(put, Ordering::Relaxed);
     Ok(())
 }
@@ -326,6 +373,9 @@ fn follow_streams(entry: u64, context: &Context) -> CallResult<()> {
             continue;
         };
         let lane = &stream.lane;
+        if lane.is_blocking {
+            context.legacy.comes_after(lane.after());
+        }
         let put = lane.put.load(Ordering::Relaxed);
         let is_told = lane.told.swap(put, Ordering::Relaxed) == put;
         if lane.is_blocking && !is_told && !lane.is_idle() {
@@ -381,6 +431,7 @@ pub fn finish_all(entry: u64, op: Op, context: &Context) -> CallResult<()> {
 
 /// Waits for a mark, and retires it.
 fn wait(entry: u64, op: Op, context: &Context, queue: Option<Queue>, mark: u64) -> CallResult<()> {
+    context::permitted()?;
     let waits = [mark];
     let call = Envelope {
         queue,

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 89] = [
+static EXPORTS: [Export; 132] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -25,6 +25,10 @@ static EXPORTS: [Export; 89] = [
     Export {
         name: c"__cudaLaunchKernel",
         address: __cudaLaunchKernel as *const c_void,
+    },
+    Export {
+        name: c"__cudaLaunchKernel_ptsz",
+        address: __cudaLaunchKernel_ptsz as *const c_void,
     },
     Export {
         name: c"__cudaPopCallConfiguration",
@@ -111,6 +115,18 @@ static EXPORTS: [Export; 89] = [
         address: cudaEventRecord as *const c_void,
     },
     Export {
+        name: c"cudaEventRecordWithFlags",
+        address: cudaEventRecordWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaEventRecordWithFlags_ptsz",
+        address: cudaEventRecordWithFlags_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaEventRecord_ptsz",
+        address: cudaEventRecord_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaEventSynchronize",
         address: cudaEventSynchronize as *const c_void,
     },
@@ -129,6 +145,14 @@ static EXPORTS: [Export; 89] = [
     Export {
         name: c"cudaFuncGetAttributes",
         address: cudaFuncGetAttributes as *const c_void,
+    },
+    Export {
+        name: c"cudaFuncGetName",
+        address: cudaFuncGetName as *const c_void,
+    },
+    Export {
+        name: c"cudaFuncGetParamInfo",
+        address: cudaFuncGetParamInfo as *const c_void,
     },
     Export {
         name: c"cudaFuncSetAttribute",
@@ -187,8 +211,36 @@ static EXPORTS: [Export; 89] = [
         address: cudaHostUnregister as *const c_void,
     },
     Export {
+        name: c"cudaLaunchCooperativeKernel",
+        address: cudaLaunchCooperativeKernel as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchCooperativeKernel_ptsz",
+        address: cudaLaunchCooperativeKernel_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchHostFunc",
+        address: cudaLaunchHostFunc as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchHostFunc_ptsz",
+        address: cudaLaunchHostFunc_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaLaunchKernel",
         address: cudaLaunchKernel as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchKernelExC",
+        address: cudaLaunchKernelExC as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchKernelExC_ptsz",
+        address: cudaLaunchKernelExC_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaLaunchKernel_ptsz",
+        address: cudaLaunchKernel_ptsz as *const c_void,
     },
     Export {
         name: c"cudaMalloc",
@@ -259,6 +311,14 @@ static EXPORTS: [Export; 89] = [
         address: cudaMemcpy2DAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpy2DAsync_ptsz",
+        address: cudaMemcpy2DAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy2D_ptds",
+        address: cudaMemcpy2D_ptds as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpy3D",
         address: cudaMemcpy3D as *const c_void,
     },
@@ -271,6 +331,10 @@ static EXPORTS: [Export; 89] = [
         address: cudaMemcpyAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpyAsync_ptsz",
+        address: cudaMemcpyAsync_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyFromSymbol",
         address: cudaMemcpyFromSymbol as *const c_void,
     },
@@ -279,12 +343,32 @@ static EXPORTS: [Export; 89] = [
         address: cudaMemcpyFromSymbolAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpyFromSymbolAsync_ptsz",
+        address: cudaMemcpyFromSymbolAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyFromSymbol_ptds",
+        address: cudaMemcpyFromSymbol_ptds as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyToSymbol",
         address: cudaMemcpyToSymbol as *const c_void,
     },
     Export {
         name: c"cudaMemcpyToSymbolAsync",
         address: cudaMemcpyToSymbolAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyToSymbolAsync_ptsz",
+        address: cudaMemcpyToSymbolAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyToSymbol_ptds",
+        address: cudaMemcpyToSymbol_ptds as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy_ptds",
+        address: cudaMemcpy_ptds as *const c_void,
     },
     Export {
         name: c"cudaMemset",
@@ -311,12 +395,32 @@ static EXPORTS: [Export; 89] = [
         address: cudaMemsetAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemsetAsync_ptsz",
+        address: cudaMemsetAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemset_ptds",
+        address: cudaMemset_ptds as *const c_void,
+    },
+    Export {
+        name: c"cudaOccupancyAvailableDynamicSMemPerBlock",
+        address: cudaOccupancyAvailableDynamicSMemPerBlock as *const c_void,
+    },
+    Export {
         name: c"cudaOccupancyMaxActiveBlocksPerMultiprocessor",
         address: cudaOccupancyMaxActiveBlocksPerMultiprocessor as *const c_void,
     },
     Export {
         name: c"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
         address: cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaOccupancyMaxActiveClusters",
+        address: cudaOccupancyMaxActiveClusters as *const c_void,
+    },
+    Export {
+        name: c"cudaOccupancyMaxPotentialClusterSize",
+        address: cudaOccupancyMaxPotentialClusterSize as *const c_void,
     },
     Export {
         name: c"cudaPeekAtLastError",
@@ -335,6 +439,22 @@ static EXPORTS: [Export; 89] = [
         address: cudaSetDevice as *const c_void,
     },
     Export {
+        name: c"cudaStreamAddCallback",
+        address: cudaStreamAddCallback as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamAddCallback_ptsz",
+        address: cudaStreamAddCallback_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamCopyAttributes",
+        address: cudaStreamCopyAttributes as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamCopyAttributes_ptsz",
+        address: cudaStreamCopyAttributes_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamCreate",
         address: cudaStreamCreate as *const c_void,
     },
@@ -351,24 +471,76 @@ static EXPORTS: [Export; 89] = [
         address: cudaStreamDestroy as *const c_void,
     },
     Export {
+        name: c"cudaStreamGetAttribute",
+        address: cudaStreamGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetAttribute_ptsz",
+        address: cudaStreamGetAttribute_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetDevice",
+        address: cudaStreamGetDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetDevice_ptsz",
+        address: cudaStreamGetDevice_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamGetFlags",
         address: cudaStreamGetFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetFlags_ptsz",
+        address: cudaStreamGetFlags_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetId",
+        address: cudaStreamGetId as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetId_ptsz",
+        address: cudaStreamGetId_ptsz as *const c_void,
     },
     Export {
         name: c"cudaStreamGetPriority",
         address: cudaStreamGetPriority as *const c_void,
     },
     Export {
+        name: c"cudaStreamGetPriority_ptsz",
+        address: cudaStreamGetPriority_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamQuery",
         address: cudaStreamQuery as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamQuery_ptsz",
+        address: cudaStreamQuery_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamSetAttribute",
+        address: cudaStreamSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamSetAttribute_ptsz",
+        address: cudaStreamSetAttribute_ptsz as *const c_void,
     },
     Export {
         name: c"cudaStreamSynchronize",
         address: cudaStreamSynchronize as *const c_void,
     },
     Export {
+        name: c"cudaStreamSynchronize_ptsz",
+        address: cudaStreamSynchronize_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamWaitEvent",
         address: cudaStreamWaitEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamWaitEvent_ptsz",
+        address: cudaStreamWaitEvent_ptsz as *const c_void,
     },
 ];
 

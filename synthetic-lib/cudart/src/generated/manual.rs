@@ -52,6 +52,501 @@ impl Described for Guest {
     }
 }
 
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Launches {
+    /// `cudaLaunchKernelExC`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchKernelExC(
+        entry: u64,
+        config: *const cudaLaunchConfig_t,
+        func: *const c_void,
+        args: *mut *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaLaunchCooperativeKernel`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchCooperativeKernel(
+        entry: u64,
+        func: *const c_void,
+        gridDim: dim3,
+        blockDim: dim3,
+        args: *mut *mut c_void,
+        sharedMem: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaOccupancyAvailableDynamicSMemPerBlock`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaOccupancyAvailableDynamicSMemPerBlock(
+        entry: u64,
+        dynamicSmemSize: *mut usize,
+        func: *const c_void,
+        numBlocks: c_int,
+        blockSize: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaOccupancyMaxPotentialClusterSize`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaOccupancyMaxPotentialClusterSize(
+        entry: u64,
+        clusterSize: *mut c_int,
+        func: *const c_void,
+        launchConfig: *const cudaLaunchConfig_t,
+    ) -> cudaError_t;
+
+    /// `cudaOccupancyMaxActiveClusters`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaOccupancyMaxActiveClusters(
+        entry: u64,
+        numClusters: *mut c_int,
+        func: *const c_void,
+        launchConfig: *const cudaLaunchConfig_t,
+    ) -> cudaError_t;
+
+    /// `cudaFuncGetName`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFuncGetName(
+        entry: u64,
+        name: *mut *const c_char,
+        func: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaFuncGetParamInfo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFuncGetParamInfo(
+        entry: u64,
+        func: *const c_void,
+        paramIndex: usize,
+        paramOffset: *mut usize,
+        paramSize: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaLaunchHostFunc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchHostFunc(
+        entry: u64,
+        stream: cudaStream_t,
+        r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+        userData: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaStreamAddCallback`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamAddCallback(
+        entry: u64,
+        stream: cudaStream_t,
+        callback: Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+        userData: *mut c_void,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetId`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetId(entry: u64, hStream: cudaStream_t, streamId: *mut u64)
+    -> cudaError_t;
+
+    /// `cudaStreamGetDevice`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetDevice(
+        entry: u64,
+        hStream: cudaStream_t,
+        device: *mut c_int,
+    ) -> cudaError_t;
+
+    /// `cudaStreamCopyAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamCopyAttributes(
+        entry: u64,
+        dst: cudaStream_t,
+        src: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetAttribute(
+        entry: u64,
+        hStream: cudaStream_t,
+        attr: cudaLaunchAttributeID,
+        value_out: *mut cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `cudaStreamSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamSetAttribute(
+        entry: u64,
+        hStream: cudaStream_t,
+        attr: cudaLaunchAttributeID,
+        value: *const cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `cudaEventRecordWithFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaEventRecordWithFlags(
+        entry: u64,
+        event: cudaEvent_t,
+        stream: cudaStream_t,
+        flags: c_uint,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait OwnStreams {
+    /// `cudaMemcpy_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy_ptds(
+        entry: u64,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToSymbol_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToSymbol_ptds(
+        entry: u64,
+        symbol: *const c_void,
+        src: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromSymbol_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromSymbol_ptds(
+        entry: u64,
+        dst: *mut c_void,
+        symbol: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2D_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2D_ptds(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemset_ptds`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset_ptds(
+        entry: u64,
+        devPtr: *mut c_void,
+        value: c_int,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyAsync_ptsz(
+        entry: u64,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToSymbolAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToSymbolAsync_ptsz(
+        entry: u64,
+        symbol: *const c_void,
+        src: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromSymbolAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromSymbolAsync_ptsz(
+        entry: u64,
+        dst: *mut c_void,
+        symbol: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DAsync_ptsz(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemsetAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemsetAsync_ptsz(
+        entry: u64,
+        devPtr: *mut c_void,
+        value: c_int,
+        count: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamQuery_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamQuery_ptsz(entry: u64, stream: cudaStream_t) -> cudaError_t;
+
+    /// `cudaStreamGetDevice_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetDevice_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        device: *mut c_int,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetFlags_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetFlags_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        flags: *mut c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetId_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetId_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        streamId: *mut u64,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetPriority_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetPriority_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        priority: *mut c_int,
+    ) -> cudaError_t;
+
+    /// `cudaEventRecord_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaEventRecord_ptsz(
+        entry: u64,
+        event: cudaEvent_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaEventRecordWithFlags_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaEventRecordWithFlags_ptsz(
+        entry: u64,
+        event: cudaEvent_t,
+        stream: cudaStream_t,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamWaitEvent_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamWaitEvent_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        event: cudaEvent_t,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamAddCallback_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamAddCallback_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        callback: Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+        userData: *mut c_void,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamSynchronize_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamSynchronize_ptsz(entry: u64, stream: cudaStream_t) -> cudaError_t;
+
+    /// `cudaLaunchKernel_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchKernel_ptsz(
+        entry: u64,
+        func: *const c_void,
+        gridDim: dim3,
+        blockDim: dim3,
+        args: *mut *mut c_void,
+        sharedMem: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaLaunchKernelExC_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchKernelExC_ptsz(
+        entry: u64,
+        config: *const cudaLaunchConfig_t,
+        func: *const c_void,
+        args: *mut *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaLaunchHostFunc_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchHostFunc_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+        userData: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaLaunchCooperativeKernel_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLaunchCooperativeKernel_ptsz(
+        entry: u64,
+        func: *const c_void,
+        gridDim: dim3,
+        blockDim: dim3,
+        args: *mut *mut c_void,
+        sharedMem: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamCopyAttributes_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamCopyAttributes_ptsz(
+        entry: u64,
+        dst: cudaStream_t,
+        src: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetAttribute_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetAttribute_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        attr: cudaLaunchAttributeID,
+        value_out: *mut cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `cudaStreamSetAttribute_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamSetAttribute_ptsz(
+        entry: u64,
+        hStream: cudaStream_t,
+        attr: cudaLaunchAttributeID,
+        value: *const cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `__cudaLaunchKernel_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn __cudaLaunchKernel_ptsz(
+        entry: u64,
+        kernel: cudaKernel_t,
+        gridDim: dim3,
+        blockDim: dim3,
+        args: *mut *mut c_void,
+        sharedMem: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+
 /// Entry points whose bodies are written by hand.
 pub trait Manual {
     /// `cudaGetDeviceCount`.

@@ -12,7 +12,9 @@
     clippy::unnecessary_cast
 )]
 
-use crate::generated::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
+use crate::generated::manual::{
+    Guest, Helpers, Kept, Launches, Local, Manual, Object, OwnStreams, Request,
+};
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
 use gil_guest::{Room, callbacks, data, info};
@@ -1387,4 +1389,730 @@ pub unsafe extern "C" fn cudaHostGetFlags(pFlags: *mut c_uint, pHost: *mut c_voi
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cudaHostGetFlags(entry, pFlags, pHost) }
+}
+
+/// `cudaLaunchKernelExC`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchKernelExC")]
+pub unsafe extern "C" fn cudaLaunchKernelExC(
+    config: *const cudaLaunchConfig_t,
+    func: *const c_void,
+    args: *mut *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 300));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLaunchKernelExC(entry, config, func, args) }
+}
+
+/// `cudaLaunchCooperativeKernel`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchCooperativeKernel")]
+pub unsafe extern "C" fn cudaLaunchCooperativeKernel(
+    func: *const c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 301));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaLaunchCooperativeKernel(entry, func, gridDim, blockDim, args, sharedMem, stream)
+    }
+}
+
+/// `cudaOccupancyAvailableDynamicSMemPerBlock`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaOccupancyAvailableDynamicSMemPerBlock")]
+pub unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
+    dynamicSmemSize: *mut usize,
+    func: *const c_void,
+    numBlocks: c_int,
+    blockSize: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 302));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaOccupancyAvailableDynamicSMemPerBlock(
+            entry,
+            dynamicSmemSize,
+            func,
+            numBlocks,
+            blockSize,
+        )
+    }
+}
+
+/// `cudaOccupancyMaxPotentialClusterSize`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaOccupancyMaxPotentialClusterSize")]
+pub unsafe extern "C" fn cudaOccupancyMaxPotentialClusterSize(
+    clusterSize: *mut c_int,
+    func: *const c_void,
+    launchConfig: *const cudaLaunchConfig_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 303));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaOccupancyMaxPotentialClusterSize(entry, clusterSize, func, launchConfig) }
+}
+
+/// `cudaOccupancyMaxActiveClusters`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaOccupancyMaxActiveClusters")]
+pub unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
+    numClusters: *mut c_int,
+    func: *const c_void,
+    launchConfig: *const cudaLaunchConfig_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 304));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaOccupancyMaxActiveClusters(entry, numClusters, func, launchConfig) }
+}
+
+/// `cudaFuncGetName`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaFuncGetName")]
+pub unsafe extern "C" fn cudaFuncGetName(
+    name: *mut *const c_char,
+    func: *const c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 305));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaFuncGetName(entry, name, func) }
+}
+
+/// `cudaFuncGetParamInfo`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaFuncGetParamInfo")]
+pub unsafe extern "C" fn cudaFuncGetParamInfo(
+    func: *const c_void,
+    paramIndex: usize,
+    paramOffset: *mut usize,
+    paramSize: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 306));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaFuncGetParamInfo(entry, func, paramIndex, paramOffset, paramSize) }
+}
+
+/// `cudaLaunchHostFunc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchHostFunc")]
+pub unsafe extern "C" fn cudaLaunchHostFunc(
+    stream: cudaStream_t,
+    r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    userData: *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 307));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLaunchHostFunc(entry, stream, r#fn, userData) }
+}
+
+/// `cudaStreamAddCallback`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamAddCallback")]
+pub unsafe extern "C" fn cudaStreamAddCallback(
+    stream: cudaStream_t,
+    callback: Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+    userData: *mut c_void,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 308));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamAddCallback(entry, stream, callback, userData, flags) }
+}
+
+/// `cudaStreamGetId`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetId")]
+pub unsafe extern "C" fn cudaStreamGetId(hStream: cudaStream_t, streamId: *mut u64) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 309));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetId(entry, hStream, streamId) }
+}
+
+/// `cudaStreamGetDevice`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetDevice")]
+pub unsafe extern "C" fn cudaStreamGetDevice(
+    hStream: cudaStream_t,
+    device: *mut c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 310));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetDevice(entry, hStream, device) }
+}
+
+/// `cudaStreamCopyAttributes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamCopyAttributes")]
+pub unsafe extern "C" fn cudaStreamCopyAttributes(
+    dst: cudaStream_t,
+    src: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 311));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamCopyAttributes(entry, dst, src) }
+}
+
+/// `cudaStreamGetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetAttribute")]
+pub unsafe extern "C" fn cudaStreamGetAttribute(
+    hStream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value_out: *mut cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 312));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetAttribute(entry, hStream, attr, value_out) }
+}
+
+/// `cudaStreamSetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamSetAttribute")]
+pub unsafe extern "C" fn cudaStreamSetAttribute(
+    hStream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 313));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamSetAttribute(entry, hStream, attr, value) }
+}
+
+/// `cudaEventRecordWithFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaEventRecordWithFlags")]
+pub unsafe extern "C" fn cudaEventRecordWithFlags(
+    event: cudaEvent_t,
+    stream: cudaStream_t,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 314));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaEventRecordWithFlags(entry, event, stream, flags) }
+}
+
+/// `cudaMemcpy_ptds`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy_ptds")]
+pub unsafe extern "C" fn cudaMemcpy_ptds(
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 330));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy_ptds(entry, dst, src, count, kind) }
+}
+
+/// `cudaMemcpyToSymbol_ptds`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyToSymbol_ptds")]
+pub unsafe extern "C" fn cudaMemcpyToSymbol_ptds(
+    symbol: *const c_void,
+    src: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 331));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyToSymbol_ptds(entry, symbol, src, count, offset, kind) }
+}
+
+/// `cudaMemcpyFromSymbol_ptds`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyFromSymbol_ptds")]
+pub unsafe extern "C" fn cudaMemcpyFromSymbol_ptds(
+    dst: *mut c_void,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 332));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyFromSymbol_ptds(entry, dst, symbol, count, offset, kind) }
+}
+
+/// `cudaMemcpy2D_ptds`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2D_ptds")]
+pub unsafe extern "C" fn cudaMemcpy2D_ptds(
+    dst: *mut c_void,
+    dpitch: usize,
+    src: *const c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 333));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpy2D_ptds(entry, dst, dpitch, src, spitch, width, height, kind) }
+}
+
+/// `cudaMemset_ptds`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemset_ptds")]
+pub unsafe extern "C" fn cudaMemset_ptds(
+    devPtr: *mut c_void,
+    value: c_int,
+    count: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 334));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemset_ptds(entry, devPtr, value, count) }
+}
+
+/// `cudaMemcpyAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemcpyAsync_ptsz(
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 335));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyAsync_ptsz(entry, dst, src, count, kind, stream) }
+}
+
+/// `cudaMemcpyToSymbolAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyToSymbolAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemcpyToSymbolAsync_ptsz(
+    symbol: *const c_void,
+    src: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 336));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyToSymbolAsync_ptsz(entry, symbol, src, count, offset, kind, stream) }
+}
+
+/// `cudaMemcpyFromSymbolAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyFromSymbolAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemcpyFromSymbolAsync_ptsz(
+    dst: *mut c_void,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 337));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpyFromSymbolAsync_ptsz(entry, dst, symbol, count, offset, kind, stream)
+    }
+}
+
+/// `cudaMemcpy2DAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemcpy2DAsync_ptsz(
+    dst: *mut c_void,
+    dpitch: usize,
+    src: *const c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 338));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DAsync_ptsz(entry, dst, dpitch, src, spitch, width, height, kind, stream)
+    }
+}
+
+/// `cudaMemsetAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemsetAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemsetAsync_ptsz(
+    devPtr: *mut c_void,
+    value: c_int,
+    count: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 339));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemsetAsync_ptsz(entry, devPtr, value, count, stream) }
+}
+
+/// `cudaStreamQuery_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamQuery_ptsz")]
+pub unsafe extern "C" fn cudaStreamQuery_ptsz(stream: cudaStream_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 340));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamQuery_ptsz(entry, stream) }
+}
+
+/// `cudaStreamGetDevice_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetDevice_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetDevice_ptsz(
+    hStream: cudaStream_t,
+    device: *mut c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 341));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetDevice_ptsz(entry, hStream, device) }
+}
+
+/// `cudaStreamGetFlags_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetFlags_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetFlags_ptsz(
+    hStream: cudaStream_t,
+    flags: *mut c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 342));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetFlags_ptsz(entry, hStream, flags) }
+}
+
+/// `cudaStreamGetId_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetId_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetId_ptsz(
+    hStream: cudaStream_t,
+    streamId: *mut u64,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 343));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetId_ptsz(entry, hStream, streamId) }
+}
+
+/// `cudaStreamGetPriority_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetPriority_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetPriority_ptsz(
+    hStream: cudaStream_t,
+    priority: *mut c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 344));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetPriority_ptsz(entry, hStream, priority) }
+}
+
+/// `cudaEventRecord_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaEventRecord_ptsz")]
+pub unsafe extern "C" fn cudaEventRecord_ptsz(
+    event: cudaEvent_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 345));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaEventRecord_ptsz(entry, event, stream) }
+}
+
+/// `cudaEventRecordWithFlags_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaEventRecordWithFlags_ptsz")]
+pub unsafe extern "C" fn cudaEventRecordWithFlags_ptsz(
+    event: cudaEvent_t,
+    stream: cudaStream_t,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 346));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaEventRecordWithFlags_ptsz(entry, event, stream, flags) }
+}
+
+/// `cudaStreamWaitEvent_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamWaitEvent_ptsz")]
+pub unsafe extern "C" fn cudaStreamWaitEvent_ptsz(
+    stream: cudaStream_t,
+    event: cudaEvent_t,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 347));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamWaitEvent_ptsz(entry, stream, event, flags) }
+}
+
+/// `cudaStreamAddCallback_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamAddCallback_ptsz")]
+pub unsafe extern "C" fn cudaStreamAddCallback_ptsz(
+    stream: cudaStream_t,
+    callback: Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+    userData: *mut c_void,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 348));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamAddCallback_ptsz(entry, stream, callback, userData, flags) }
+}
+
+/// `cudaStreamSynchronize_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamSynchronize_ptsz")]
+pub unsafe extern "C" fn cudaStreamSynchronize_ptsz(stream: cudaStream_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 349));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamSynchronize_ptsz(entry, stream) }
+}
+
+/// `cudaLaunchKernel_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchKernel_ptsz")]
+pub unsafe extern "C" fn cudaLaunchKernel_ptsz(
+    func: *const c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 350));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLaunchKernel_ptsz(entry, func, gridDim, blockDim, args, sharedMem, stream) }
+}
+
+/// `cudaLaunchKernelExC_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchKernelExC_ptsz")]
+pub unsafe extern "C" fn cudaLaunchKernelExC_ptsz(
+    config: *const cudaLaunchConfig_t,
+    func: *const c_void,
+    args: *mut *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 351));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLaunchKernelExC_ptsz(entry, config, func, args) }
+}
+
+/// `cudaLaunchHostFunc_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchHostFunc_ptsz")]
+pub unsafe extern "C" fn cudaLaunchHostFunc_ptsz(
+    stream: cudaStream_t,
+    r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    userData: *mut c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 352));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLaunchHostFunc_ptsz(entry, stream, r#fn, userData) }
+}
+
+/// `cudaLaunchCooperativeKernel_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLaunchCooperativeKernel_ptsz")]
+pub unsafe extern "C" fn cudaLaunchCooperativeKernel_ptsz(
+    func: *const c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 353));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaLaunchCooperativeKernel_ptsz(
+            entry, func, gridDim, blockDim, args, sharedMem, stream,
+        )
+    }
+}
+
+/// `cudaStreamCopyAttributes_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamCopyAttributes_ptsz")]
+pub unsafe extern "C" fn cudaStreamCopyAttributes_ptsz(
+    dst: cudaStream_t,
+    src: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 354));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamCopyAttributes_ptsz(entry, dst, src) }
+}
+
+/// `cudaStreamGetAttribute_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetAttribute_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetAttribute_ptsz(
+    hStream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value_out: *mut cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 355));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamGetAttribute_ptsz(entry, hStream, attr, value_out) }
+}
+
+/// `cudaStreamSetAttribute_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamSetAttribute_ptsz")]
+pub unsafe extern "C" fn cudaStreamSetAttribute_ptsz(
+    hStream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 356));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamSetAttribute_ptsz(entry, hStream, attr, value) }
+}
+
+/// `__cudaLaunchKernel_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil___cudaLaunchKernel_ptsz")]
+pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
+    kernel: cudaKernel_t,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 357));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::__cudaLaunchKernel_ptsz(entry, kernel, gridDim, blockDim, args, sharedMem, stream)
+    }
 }

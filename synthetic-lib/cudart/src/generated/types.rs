@@ -16,6 +16,7 @@ pub type cudaDeviceAttr = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
+pub type cudaLaunchAttributeID = i32;
 pub type cudaMemAccessFlags = i32;
 pub type cudaMemAllocationHandleType = i32;
 pub type cudaMemAllocationType = i32;
@@ -196,6 +197,34 @@ pub struct cudaFuncAttributes {
     pub reserved: [c_int; 16],
 }
 
+/// `cudaLaunchAttribute`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaLaunchAttribute {
+    pub id: cudaLaunchAttributeID,
+    pub pad: [c_char; 4],
+    pub val: cudaLaunchAttributeValue,
+}
+
+/// `cudaLaunchAttributeValue`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaLaunchAttributeValue {
+    pub pad: [c_char; 64],
+}
+
+/// `cudaLaunchConfig_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaLaunchConfig_t {
+    pub gridDim: dim3,
+    pub blockDim: dim3,
+    pub dynamicSmemBytes: usize,
+    pub stream: cudaStream_t,
+    pub attrs: *mut cudaLaunchAttribute,
+    pub numAttrs: c_uint,
+}
+
 /// `cudaMemAccessDesc`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -314,6 +343,7 @@ pub const cudaErrorIllegalState: cudaError_t = 0x191;
 pub const cudaErrorInitializationError: cudaError_t = 3;
 pub const cudaErrorInsufficientDriver: cudaError_t = 35;
 pub const cudaErrorInvalidAddressSpace: cudaError_t = 0x2cd;
+pub const cudaErrorInvalidClusterSize: cudaError_t = 0x390;
 pub const cudaErrorInvalidConfiguration: cudaError_t = 9;
 pub const cudaErrorInvalidDevice: cudaError_t = 101;
 pub const cudaErrorInvalidDeviceFunction: cudaError_t = 98;
@@ -660,3 +690,207 @@ pub type cudaPointerGetAttributes_fn =
     unsafe extern "C" fn(*mut cudaPointerAttributes, *const c_void) -> cudaError_t;
 /// `cudaHostGetFlags`.
 pub type cudaHostGetFlags_fn = unsafe extern "C" fn(*mut c_uint, *mut c_void) -> cudaError_t;
+/// `cudaLaunchKernelExC`.
+pub type cudaLaunchKernelExC_fn =
+    unsafe extern "C" fn(*const cudaLaunchConfig_t, *const c_void, *mut *mut c_void) -> cudaError_t;
+/// `cudaLaunchCooperativeKernel`.
+pub type cudaLaunchCooperativeKernel_fn = unsafe extern "C" fn(
+    *const c_void,
+    dim3,
+    dim3,
+    *mut *mut c_void,
+    usize,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaOccupancyAvailableDynamicSMemPerBlock`.
+pub type cudaOccupancyAvailableDynamicSMemPerBlock_fn =
+    unsafe extern "C" fn(*mut usize, *const c_void, c_int, c_int) -> cudaError_t;
+/// `cudaOccupancyMaxPotentialClusterSize`.
+pub type cudaOccupancyMaxPotentialClusterSize_fn =
+    unsafe extern "C" fn(*mut c_int, *const c_void, *const cudaLaunchConfig_t) -> cudaError_t;
+/// `cudaOccupancyMaxActiveClusters`.
+pub type cudaOccupancyMaxActiveClusters_fn =
+    unsafe extern "C" fn(*mut c_int, *const c_void, *const cudaLaunchConfig_t) -> cudaError_t;
+/// `cudaFuncGetName`.
+pub type cudaFuncGetName_fn =
+    unsafe extern "C" fn(*mut *const c_char, *const c_void) -> cudaError_t;
+/// `cudaFuncGetParamInfo`.
+pub type cudaFuncGetParamInfo_fn =
+    unsafe extern "C" fn(*const c_void, usize, *mut usize, *mut usize) -> cudaError_t;
+/// `cudaLaunchHostFunc`.
+pub type cudaLaunchHostFunc_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    *mut c_void,
+) -> cudaError_t;
+/// `cudaStreamAddCallback`.
+pub type cudaStreamAddCallback_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+    *mut c_void,
+    c_uint,
+) -> cudaError_t;
+/// `cudaStreamGetId`.
+pub type cudaStreamGetId_fn = unsafe extern "C" fn(cudaStream_t, *mut u64) -> cudaError_t;
+/// `cudaStreamGetDevice`.
+pub type cudaStreamGetDevice_fn = unsafe extern "C" fn(cudaStream_t, *mut c_int) -> cudaError_t;
+/// `cudaStreamCopyAttributes`.
+pub type cudaStreamCopyAttributes_fn =
+    unsafe extern "C" fn(cudaStream_t, cudaStream_t) -> cudaError_t;
+/// `cudaStreamGetAttribute`.
+pub type cudaStreamGetAttribute_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaLaunchAttributeID,
+    *mut cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `cudaStreamSetAttribute`.
+pub type cudaStreamSetAttribute_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaLaunchAttributeID,
+    *const cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `cudaEventRecordWithFlags`.
+pub type cudaEventRecordWithFlags_fn =
+    unsafe extern "C" fn(cudaEvent_t, cudaStream_t, c_uint) -> cudaError_t;
+/// `cudaMemcpy_ptds`.
+pub type cudaMemcpy_ptds_fn =
+    unsafe extern "C" fn(*mut c_void, *const c_void, usize, cudaMemcpyKind) -> cudaError_t;
+/// `cudaMemcpyToSymbol_ptds`.
+pub type cudaMemcpyToSymbol_ptds_fn =
+    unsafe extern "C" fn(*const c_void, *const c_void, usize, usize, cudaMemcpyKind) -> cudaError_t;
+/// `cudaMemcpyFromSymbol_ptds`.
+pub type cudaMemcpyFromSymbol_ptds_fn =
+    unsafe extern "C" fn(*mut c_void, *const c_void, usize, usize, cudaMemcpyKind) -> cudaError_t;
+/// `cudaMemcpy2D_ptds`.
+pub type cudaMemcpy2D_ptds_fn = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    *const c_void,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemset_ptds`.
+pub type cudaMemset_ptds_fn = unsafe extern "C" fn(*mut c_void, c_int, usize) -> cudaError_t;
+/// `cudaMemcpyAsync_ptsz`.
+pub type cudaMemcpyAsync_ptsz_fn = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpyToSymbolAsync_ptsz`.
+pub type cudaMemcpyToSymbolAsync_ptsz_fn = unsafe extern "C" fn(
+    *const c_void,
+    *const c_void,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpyFromSymbolAsync_ptsz`.
+pub type cudaMemcpyFromSymbolAsync_ptsz_fn = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_void,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpy2DAsync_ptsz`.
+pub type cudaMemcpy2DAsync_ptsz_fn = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    *const c_void,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemsetAsync_ptsz`.
+pub type cudaMemsetAsync_ptsz_fn =
+    unsafe extern "C" fn(*mut c_void, c_int, usize, cudaStream_t) -> cudaError_t;
+/// `cudaStreamQuery_ptsz`.
+pub type cudaStreamQuery_ptsz_fn = unsafe extern "C" fn(cudaStream_t) -> cudaError_t;
+/// `cudaStreamGetDevice_ptsz`.
+pub type cudaStreamGetDevice_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut c_int) -> cudaError_t;
+/// `cudaStreamGetFlags_ptsz`.
+pub type cudaStreamGetFlags_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut c_uint) -> cudaError_t;
+/// `cudaStreamGetId_ptsz`.
+pub type cudaStreamGetId_ptsz_fn = unsafe extern "C" fn(cudaStream_t, *mut u64) -> cudaError_t;
+/// `cudaStreamGetPriority_ptsz`.
+pub type cudaStreamGetPriority_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut c_int) -> cudaError_t;
+/// `cudaEventRecord_ptsz`.
+pub type cudaEventRecord_ptsz_fn = unsafe extern "C" fn(cudaEvent_t, cudaStream_t) -> cudaError_t;
+/// `cudaEventRecordWithFlags_ptsz`.
+pub type cudaEventRecordWithFlags_ptsz_fn =
+    unsafe extern "C" fn(cudaEvent_t, cudaStream_t, c_uint) -> cudaError_t;
+/// `cudaStreamWaitEvent_ptsz`.
+pub type cudaStreamWaitEvent_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, cudaEvent_t, c_uint) -> cudaError_t;
+/// `cudaStreamAddCallback_ptsz`.
+pub type cudaStreamAddCallback_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>,
+    *mut c_void,
+    c_uint,
+) -> cudaError_t;
+/// `cudaStreamSynchronize_ptsz`.
+pub type cudaStreamSynchronize_ptsz_fn = unsafe extern "C" fn(cudaStream_t) -> cudaError_t;
+/// `cudaLaunchKernel_ptsz`.
+pub type cudaLaunchKernel_ptsz_fn = unsafe extern "C" fn(
+    *const c_void,
+    dim3,
+    dim3,
+    *mut *mut c_void,
+    usize,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaLaunchKernelExC_ptsz`.
+pub type cudaLaunchKernelExC_ptsz_fn =
+    unsafe extern "C" fn(*const cudaLaunchConfig_t, *const c_void, *mut *mut c_void) -> cudaError_t;
+/// `cudaLaunchHostFunc_ptsz`.
+pub type cudaLaunchHostFunc_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    *mut c_void,
+) -> cudaError_t;
+/// `cudaLaunchCooperativeKernel_ptsz`.
+pub type cudaLaunchCooperativeKernel_ptsz_fn = unsafe extern "C" fn(
+    *const c_void,
+    dim3,
+    dim3,
+    *mut *mut c_void,
+    usize,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaStreamCopyAttributes_ptsz`.
+pub type cudaStreamCopyAttributes_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, cudaStream_t) -> cudaError_t;
+/// `cudaStreamGetAttribute_ptsz`.
+pub type cudaStreamGetAttribute_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaLaunchAttributeID,
+    *mut cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `cudaStreamSetAttribute_ptsz`.
+pub type cudaStreamSetAttribute_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaLaunchAttributeID,
+    *const cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `__cudaLaunchKernel_ptsz`.
+pub type __cudaLaunchKernel_ptsz_fn = unsafe extern "C" fn(
+    cudaKernel_t,
+    dim3,
+    dim3,
+    *mut *mut c_void,
+    usize,
+    cudaStream_t,
+) -> cudaError_t;

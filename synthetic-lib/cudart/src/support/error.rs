@@ -104,7 +104,7 @@ const OWN: [(cudaError_t, &CStr); 8] = [
     (cudaErrorInvalidDeviceFunction, c"invalid device function"),
 ];
 
-const NAMES: [(cudaError_t, &CStr); 63] = [
+const NAMES: &[(cudaError_t, &CStr)] = &[
     (cudaSuccess, c"cudaSuccess"),
     (cudaErrorInvalidValue, c"cudaErrorInvalidValue"),
     (cudaErrorMemoryAllocation, c"cudaErrorMemoryAllocation"),
@@ -239,6 +239,7 @@ const NAMES: [(cudaError_t, &CStr); 63] = [
         cudaErrorSystemDriverMismatch,
         c"cudaErrorSystemDriverMismatch",
     ),
+    (cudaErrorInvalidClusterSize, c"cudaErrorInvalidClusterSize"),
     (cudaErrorUnknown, c"cudaErrorUnknown"),
 ];
 

@@ -93,7 +93,7 @@ pub unsafe fn launch(
 /// The runtime's error for a value that the driver refused: whether it is one of the
 /// configuration's.
 #[cold]
-fn why(grid: dim3, block: dim3) -> cudaError_t {
+pub fn why(grid: dim3, block: dim3) -> cudaError_t {
     let Ok(device) = device::current() else {
         return cudaErrorInvalidValue;
     };

@@ -2,6 +2,9 @@
 
 #![allow(non_snake_case)]
 
+mod launches;
+mod own_streams;
+
 use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};
 use super::launch::{self, Configuration};

@@ -138,7 +138,12 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
         let mut all = Vec::new();
         for text in fields {
             let (c, count) = prototype::parse_field(text).map_err(|p| place.error(p))?;
-            let known = c.ctype.name().filter(|name| {
+            // An address, in a structure that only the program and the library know.
+            let pointed = match &c.ctype {
+                CType::Pointer { to, .. } => to.as_ref(),
+                other => other,
+            };
+            let known = pointed.name().filter(|name| {
                 let is_structure = raw.structs.contains_key(*name);
                 is_structure || api.types.contains_key(*name) || api.handles.contains_key(*name)
             });
