@@ -324,7 +324,7 @@ static void behind_errors(void)
 {
 	CUcontext lost;
 	CUmodule own;
-	CUfunction trap;
+	CUfunction trap, busy;
 	CUstream stream;
 	int first = 0, second = 0;
 
@@ -332,7 +332,9 @@ static void behind_errors(void)
 	OK(cuModuleLoadData(&own, launch_kernels));
 	OK(cuModuleGetFunction(&trap, own, "trap_failure"));
 	OK(cuStreamCreate(&stream, 1));
-	OK(cuLaunchKernel(trap, BUSY, 1, 1, 1000, 1, 1, 0, stream, NULL, NULL));
+	OK(cuModuleGetFunction(&busy, own, "none"));
+	OK(cuLaunchKernel(busy, BUSY, 1, 1, 1000, 1, 1, 0, stream, NULL, NULL));
+	(void)cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 	(void)cuLaunchHostFunc(stream, called, &first);
 	(void)cuStreamAddCallback(stream, called_with, &second, 0);
 	GIVES(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(stream));
@@ -458,12 +460,15 @@ static void own_streams(void)
 	IS(got[0] == 0x00070007 && got[1] == 7 && got[2] == 3 && words[0] == 9);
 	OK(cuMemFree_v2(memory));
 
-	OK(cuGetProcAddress("cuLaunchKernel", &function, 13000, 2));
-	IS(function == (void *)cuLaunchKernel_ptsz);
-	OK(cuGetProcAddress("cuMemcpyHtoD", &function, 13000, 2));
-	IS(function == (void *)cuMemcpyHtoD_v2_ptds);
-	OK(cuGetProcAddress("cuLaunchKernel", &function, 13000, 1));
-	IS(function == (void *)cuLaunchKernel);
+	/* By name, with and without the flag. */
+	OK(cuStreamGetId(NULL, &its[0]));
+	OK(cuGetProcAddress("cuStreamGetId", &function, 13000, 2));
+	OK(((CUresult(*)(CUstream, unsigned long long *))function)(NULL, &again));
+	IS(again == mine);
+	OK(cuGetProcAddress("cuStreamGetId", &function, 13000, 1));
+	OK(((CUresult(*)(CUstream, unsigned long long *))function)(NULL, &again));
+	IS(again == its[0]);
+	OK(cuGetProcAddress("cuMemAlloc", &function, 13000, 2));
 
 	/* In another context it is another one, which goes with it. */
 	OK(cuCtxCreate_v2(&other, 0, device));

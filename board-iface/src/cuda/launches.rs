@@ -217,13 +217,13 @@ impl Session {
         for function in functions.into_iter().filter(|it| !it.is_null()) {
             let mut name = std::ptr::null();
             // SAFETY: the function is the module's; there is space for an address.
-            match unsafe { (self.driver().own.cuFuncGetName)(&mut name, function) } {
-                // SAFETY: a text, which is there as long as the module.
-                CUDA_SUCCESS => {
-                    words.extend(names::words(unsafe { CStr::from_ptr(name) }.to_bytes()))
-                }
-                error => return Ok((error, Vec::new())),
+            let result = unsafe { (self.driver().own.cuFuncGetName)(&mut name, function) };
+            if result != CUDA_SUCCESS || name.is_null() {
+                return Ok((result, Vec::new()));
             }
+            // SAFETY: a text, which is there as long as the module.
+            let name = unsafe { CStr::from_ptr(name) };
+            words.extend(names::words(name.to_bytes()));
         }
         Ok((result, words))
     }

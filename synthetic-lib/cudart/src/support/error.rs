@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn every_error_has_a_name_and_a_text() {
-        for (code, name) in NAMES {
+        for &(code, name) in NAMES {
             assert_eq!(super::name(code), name);
             assert_ne!(text(code), UNKNOWN, "{name:?}");
         }
