@@ -16,6 +16,7 @@
 )]
 
 mod device;
+mod peers;
 mod pools;
 mod rectangles;
 mod state;

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 83] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -106,6 +106,10 @@ static DISPATCH: [(u16, DispatchFn<Session>); 79] = [
     (220, cu_mem_pool_get_access),
     (221, cu_device_get_default_mem_pool),
     (223, cu_device_set_mem_pool),
+    (227, cu_device_can_access_peer),
+    (228, cu_device_get_p2p_attribute),
+    (229, cu_ctx_enable_peer_access),
+    (230, cu_ctx_disable_peer_access),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1183,6 +1187,106 @@ fn cu_device_set_mem_pool(
     back_end::encode(&Board::cu_device_set_mem_pool(session, call, args)?)
 }
 
+fn cu_device_can_access_peer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceCanAccessPeerArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuDeviceCanAccessPeer else {
+        return back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let mut canAccessPeer: c_int = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.canAccessPeer {
+                &mut canAccessPeer
+            } else {
+                ptr::null_mut()
+            },
+            args.dev,
+            args.peerDev,
+        )
+    });
+    back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+        result,
+        canAccessPeer,
+    })
+}
+
+fn cu_device_get_p2p_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetP2PAttributeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuDeviceGetP2PAttribute else {
+        return back_end::encode(&wire::CuDeviceGetP2PAttributeReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let mut value: c_int = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.value {
+                &mut value
+            } else {
+                ptr::null_mut()
+            },
+            args.attrib,
+            args.srcDevice,
+            args.dstDevice,
+        )
+    });
+    back_end::encode(&wire::CuDeviceGetP2PAttributeReply { result, value })
+}
+
+fn cu_ctx_enable_peer_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxEnablePeerAccessArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxEnablePeerAccess else {
+        return back_end::encode(&wire::CuCtxEnablePeerAccessReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let peerContext: CUcontext = session.get(Kind::Context, args.peerContext)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(peerContext, args.Flags) });
+    back_end::encode(&wire::CuCtxEnablePeerAccessReply { result })
+}
+
+fn cu_ctx_disable_peer_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxDisablePeerAccessArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxDisablePeerAccess else {
+        return back_end::encode(&wire::CuCtxDisablePeerAccessReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let peerContext: CUcontext = session.get(Kind::Context, args.peerContext)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(peerContext) });
+    back_end::encode(&wire::CuCtxDisablePeerAccessReply { result })
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1364,6 +1468,16 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         221 => back_end::encode(&wire::CuDeviceGetDefaultMemPoolReply { result }),
         223 => back_end::encode(&wire::CuDeviceSetMemPoolReply { result }),
+        227 => back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+            result,
+            ..Default::default()
+        }),
+        228 => back_end::encode(&wire::CuDeviceGetP2PAttributeReply {
+            result,
+            ..Default::default()
+        }),
+        229 => back_end::encode(&wire::CuCtxEnablePeerAccessReply { result }),
+        230 => back_end::encode(&wire::CuCtxDisablePeerAccessReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

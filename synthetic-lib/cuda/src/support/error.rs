@@ -9,7 +9,7 @@ pub fn find(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
     Some((known.1, known.2))
 }
 
-const ERRORS: [(CUresult, &CStr, &CStr); 56] = [
+const ERRORS: [(CUresult, &CStr, &CStr); 59] = [
     (CUDA_SUCCESS, c"CUDA_SUCCESS", c"no error"),
     (
         CUDA_ERROR_INVALID_VALUE,
@@ -200,6 +200,21 @@ const ERRORS: [(CUresult, &CStr, &CStr); 56] = [
         CUDA_ERROR_LAUNCH_TIMEOUT,
         c"CUDA_ERROR_LAUNCH_TIMEOUT",
         c"the launch timed out and was terminated",
+    ),
+    (
+        CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+        c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+        c"peer access is already enabled",
+    ),
+    (
+        CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+        c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+        c"peer access has not been enabled",
+    ),
+    (
+        CUDA_ERROR_TOO_MANY_PEERS,
+        c"CUDA_ERROR_TOO_MANY_PEERS",
+        c"peer access needs more than the device has left",
     ),
     (
         CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE,

@@ -72,10 +72,12 @@ fn has_default_stream(symbol: &CStr) -> bool {
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
-const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
+const SYMBOLS: [(&CStr, c_int, &CStr); 130] = [
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
     (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
+    (c"cuCtxDisablePeerAccess", 4000, c"cuCtxDisablePeerAccess"),
+    (c"cuCtxEnablePeerAccess", 4000, c"cuCtxEnablePeerAccess"),
     (c"cuCtxGetApiVersion", 3020, c"cuCtxGetApiVersion"),
     (c"cuCtxGetCacheConfig", 3020, c"cuCtxGetCacheConfig"),
     (c"cuCtxGetCurrent", 4000, c"cuCtxGetCurrent"),
@@ -94,6 +96,7 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
     (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
     (c"cuCtxSetLimit", 3010, c"cuCtxSetLimit"),
     (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
+    (c"cuDeviceCanAccessPeer", 4000, c"cuDeviceCanAccessPeer"),
     (
         c"cuDeviceComputeCapability",
         2000,
@@ -110,6 +113,7 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
     ),
     (c"cuDeviceGetMemPool", 11020, c"cuDeviceGetMemPool"),
     (c"cuDeviceGetName", 2000, c"cuDeviceGetName"),
+    (c"cuDeviceGetP2PAttribute", 8000, c"cuDeviceGetP2PAttribute"),
     (c"cuDeviceGetPCIBusId", 4010, c"cuDeviceGetPCIBusId"),
     (c"cuDeviceGetUuid", 9020, c"cuDeviceGetUuid"),
     (c"cuDeviceGetUuid", 11040, c"cuDeviceGetUuid_v2"),
@@ -199,6 +203,8 @@ const SYMBOLS: [(&CStr, c_int, &CStr); 124] = [
     (c"cuMemcpyDtoHAsync", 3020, c"cuMemcpyDtoHAsync_v2"),
     (c"cuMemcpyHtoD", 3020, c"cuMemcpyHtoD_v2"),
     (c"cuMemcpyHtoDAsync", 3020, c"cuMemcpyHtoDAsync_v2"),
+    (c"cuMemcpyPeer", 4000, c"cuMemcpyPeer"),
+    (c"cuMemcpyPeerAsync", 4000, c"cuMemcpyPeerAsync"),
     (c"cuMemsetD16", 3020, c"cuMemsetD16_v2"),
     (c"cuMemsetD16Async", 3020, c"cuMemsetD16Async"),
     (c"cuMemsetD2D16", 3020, c"cuMemsetD2D16_v2"),

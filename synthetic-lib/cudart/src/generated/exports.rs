@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 89] = [
+static EXPORTS: [Export; 104] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -55,16 +55,52 @@ static EXPORTS: [Export; 89] = [
         address: __cudaUnregisterFatBinary as *const c_void,
     },
     Export {
+        name: c"cudaChooseDevice",
+        address: cudaChooseDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceCanAccessPeer",
+        address: cudaDeviceCanAccessPeer as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceDisablePeerAccess",
+        address: cudaDeviceDisablePeerAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceEnablePeerAccess",
+        address: cudaDeviceEnablePeerAccess as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetAttribute",
         address: cudaDeviceGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetByPCIBusId",
+        address: cudaDeviceGetByPCIBusId as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetCacheConfig",
+        address: cudaDeviceGetCacheConfig as *const c_void,
     },
     Export {
         name: c"cudaDeviceGetDefaultMemPool",
         address: cudaDeviceGetDefaultMemPool as *const c_void,
     },
     Export {
+        name: c"cudaDeviceGetLimit",
+        address: cudaDeviceGetLimit as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetMemPool",
         address: cudaDeviceGetMemPool as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetP2PAttribute",
+        address: cudaDeviceGetP2PAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetPCIBusId",
+        address: cudaDeviceGetPCIBusId as *const c_void,
     },
     Export {
         name: c"cudaDeviceGetStreamPriorityRange",
@@ -73,6 +109,14 @@ static EXPORTS: [Export; 89] = [
     Export {
         name: c"cudaDeviceReset",
         address: cudaDeviceReset as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetCacheConfig",
+        address: cudaDeviceSetCacheConfig as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetLimit",
+        address: cudaDeviceSetLimit as *const c_void,
     },
     Export {
         name: c"cudaDeviceSetMemPool",
@@ -145,6 +189,10 @@ static EXPORTS: [Export; 89] = [
     Export {
         name: c"cudaGetDeviceCount",
         address: cudaGetDeviceCount as *const c_void,
+    },
+    Export {
+        name: c"cudaGetDeviceFlags",
+        address: cudaGetDeviceFlags as *const c_void,
     },
     Export {
         name: c"cudaGetDeviceProperties",
@@ -279,6 +327,14 @@ static EXPORTS: [Export; 89] = [
         address: cudaMemcpyFromSymbolAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpyPeer",
+        address: cudaMemcpyPeer as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyPeerAsync",
+        address: cudaMemcpyPeerAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyToSymbol",
         address: cudaMemcpyToSymbol as *const c_void,
     },
@@ -333,6 +389,10 @@ static EXPORTS: [Export; 89] = [
     Export {
         name: c"cudaSetDevice",
         address: cudaSetDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaSetDeviceFlags",
+        address: cudaSetDeviceFlags as *const c_void,
     },
     Export {
         name: c"cudaStreamCreate",

@@ -104,7 +104,7 @@ const OWN: [(cudaError_t, &CStr); 8] = [
     (cudaErrorInvalidDeviceFunction, c"invalid device function"),
 ];
 
-const NAMES: [(cudaError_t, &CStr); 63] = [
+const NAMES: [(cudaError_t, &CStr); 66] = [
     (cudaSuccess, c"cudaSuccess"),
     (cudaErrorInvalidValue, c"cudaErrorInvalidValue"),
     (cudaErrorMemoryAllocation, c"cudaErrorMemoryAllocation"),
@@ -208,6 +208,15 @@ const NAMES: [(cudaError_t, &CStr); 63] = [
         c"cudaErrorLaunchOutOfResources",
     ),
     (cudaErrorLaunchTimeout, c"cudaErrorLaunchTimeout"),
+    (
+        cudaErrorPeerAccessAlreadyEnabled,
+        c"cudaErrorPeerAccessAlreadyEnabled",
+    ),
+    (
+        cudaErrorPeerAccessNotEnabled,
+        c"cudaErrorPeerAccessNotEnabled",
+    ),
+    (cudaErrorTooManyPeers, c"cudaErrorTooManyPeers"),
     (cudaErrorSetOnActiveProcess, c"cudaErrorSetOnActiveProcess"),
     (cudaErrorContextIsDestroyed, c"cudaErrorContextIsDestroyed"),
     (cudaErrorAssert, c"cudaErrorAssert"),
