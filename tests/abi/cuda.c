@@ -292,6 +292,18 @@ _Static_assert(SAME(__typeof__(&cuPointerGetAttributes), CUresult (*)(unsigned i
 	"cuPointerGetAttributes");
 _Static_assert(SAME(__typeof__(&cuPointerSetAttribute), CUresult (*)(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)),
 	"cuPointerSetAttribute");
+_Static_assert(SAME(__typeof__(&cuDeviceCanAccessPeer), CUresult (*)(int *canAccessPeer, CUdevice dev, CUdevice peerDev)),
+	"cuDeviceCanAccessPeer");
+_Static_assert(SAME(__typeof__(&cuDeviceGetP2PAttribute), CUresult (*)(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice)),
+	"cuDeviceGetP2PAttribute");
+_Static_assert(SAME(__typeof__(&cuCtxEnablePeerAccess), CUresult (*)(CUcontext peerContext, unsigned int Flags)),
+	"cuCtxEnablePeerAccess");
+_Static_assert(SAME(__typeof__(&cuCtxDisablePeerAccess), CUresult (*)(CUcontext peerContext)),
+	"cuCtxDisablePeerAccess");
+_Static_assert(SAME(__typeof__(&cuMemcpyPeer), CUresult (*)(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)),
+	"cuMemcpyPeer");
+_Static_assert(SAME(__typeof__(&cuMemcpyPeerAsync), CUresult (*)(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyPeerAsync");
 _Static_assert(SAME(__typeof__(&cuLaunchKernelEx), CUresult (*)(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)),
 	"cuLaunchKernelEx");
 _Static_assert(SAME(__typeof__(&cuLaunchCooperativeKernel), CUresult (*)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)),
@@ -396,6 +408,7 @@ _Static_assert(SAME(__typeof__(&cuStreamSetAttribute_ptsz), CUresult (*)(CUstrea
 	"cuStreamSetAttribute_ptsz");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
+_Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t), "CUdeviceptr");
 _Static_assert(sizeof(CUdriverProcAddressQueryResult) == sizeof(int32_t), "CUdriverProcAddressQueryResult");
@@ -527,6 +540,8 @@ _Static_assert((int64_t)(CUDA_ERROR_NO_DEVICE) == 100, "CUDA_ERROR_NO_DEVICE");
 _Static_assert((int64_t)(CUDA_ERROR_NVLINK_UNCORRECTABLE) == 220, "CUDA_ERROR_NVLINK_UNCORRECTABLE");
 _Static_assert((int64_t)(CUDA_ERROR_OPERATING_SYSTEM) == 304, "CUDA_ERROR_OPERATING_SYSTEM");
 _Static_assert((int64_t)(CUDA_ERROR_OUT_OF_MEMORY) == 2, "CUDA_ERROR_OUT_OF_MEMORY");
+_Static_assert((int64_t)(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) == 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED");
+_Static_assert((int64_t)(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) == 705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED");
 _Static_assert((int64_t)(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) == 217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
 _Static_assert((int64_t)(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE) == 708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE");
 _Static_assert((int64_t)(CUDA_ERROR_PROFILER_DISABLED) == 5, "CUDA_ERROR_PROFILER_DISABLED");
@@ -535,6 +550,7 @@ _Static_assert((int64_t)(CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) == 302, "CUD
 _Static_assert((int64_t)(CUDA_ERROR_STUB_LIBRARY) == 34, "CUDA_ERROR_STUB_LIBRARY");
 _Static_assert((int64_t)(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) == 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH");
 _Static_assert((int64_t)(CUDA_ERROR_SYSTEM_NOT_READY) == 802, "CUDA_ERROR_SYSTEM_NOT_READY");
+_Static_assert((int64_t)(CUDA_ERROR_TOO_MANY_PEERS) == 711, "CUDA_ERROR_TOO_MANY_PEERS");
 _Static_assert((int64_t)(CUDA_ERROR_UNKNOWN) == 999, "CUDA_ERROR_UNKNOWN");
 _Static_assert((int64_t)(CUDA_ERROR_UNMAP_FAILED) == 206, "CUDA_ERROR_UNMAP_FAILED");
 _Static_assert((int64_t)(CUDA_ERROR_UNSUPPORTED_LIMIT) == 215, "CUDA_ERROR_UNSUPPORTED_LIMIT");

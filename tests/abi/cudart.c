@@ -20,6 +20,8 @@ typedef enum cudaMemAllocationType cudaMemAllocationType;
 typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
 typedef enum cudaMemAccessFlags cudaMemAccessFlags;
 typedef enum cudaMemoryType cudaMemoryType;
+typedef enum cudaLimit cudaLimit;
+typedef enum cudaDeviceP2PAttr cudaDeviceP2PAttr;
 typedef enum cudaMemcpyKind cudaMemcpyKind;
 typedef enum cudaDeviceAttr cudaDeviceAttr;
 typedef enum cudaFuncAttribute cudaFuncAttribute;
@@ -251,6 +253,36 @@ _Static_assert(SAME(__typeof__(&cudaPointerGetAttributes), cudaError_t (*)(cudaP
 	"cudaPointerGetAttributes");
 _Static_assert(SAME(__typeof__(&cudaHostGetFlags), cudaError_t (*)(unsigned int *pFlags, void *pHost)),
 	"cudaHostGetFlags");
+_Static_assert(SAME(__typeof__(&cudaDeviceCanAccessPeer), cudaError_t (*)(int *canAccessPeer, int device, int peerDevice)),
+	"cudaDeviceCanAccessPeer");
+_Static_assert(SAME(__typeof__(&cudaDeviceEnablePeerAccess), cudaError_t (*)(int peerDevice, unsigned int flags)),
+	"cudaDeviceEnablePeerAccess");
+_Static_assert(SAME(__typeof__(&cudaDeviceDisablePeerAccess), cudaError_t (*)(int peerDevice)),
+	"cudaDeviceDisablePeerAccess");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetP2PAttribute), cudaError_t (*)(int *value, cudaDeviceP2PAttr attr, int srcDevice, int dstDevice)),
+	"cudaDeviceGetP2PAttribute");
+_Static_assert(SAME(__typeof__(&cudaMemcpyPeer), cudaError_t (*)(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)),
+	"cudaMemcpyPeer");
+_Static_assert(SAME(__typeof__(&cudaMemcpyPeerAsync), cudaError_t (*)(void *dst, int dstDevice, const void *src, int srcDevice, size_t count, cudaStream_t stream)),
+	"cudaMemcpyPeerAsync");
+_Static_assert(SAME(__typeof__(&cudaDeviceSetLimit), cudaError_t (*)(cudaLimit limit, size_t value)),
+	"cudaDeviceSetLimit");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetLimit), cudaError_t (*)(size_t *pValue, cudaLimit limit)),
+	"cudaDeviceGetLimit");
+_Static_assert(SAME(__typeof__(&cudaDeviceSetCacheConfig), cudaError_t (*)(cudaFuncCache cacheConfig)),
+	"cudaDeviceSetCacheConfig");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetCacheConfig), cudaError_t (*)(cudaFuncCache *pCacheConfig)),
+	"cudaDeviceGetCacheConfig");
+_Static_assert(SAME(__typeof__(&cudaSetDeviceFlags), cudaError_t (*)(unsigned int flags)),
+	"cudaSetDeviceFlags");
+_Static_assert(SAME(__typeof__(&cudaGetDeviceFlags), cudaError_t (*)(unsigned int *flags)),
+	"cudaGetDeviceFlags");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetPCIBusId), cudaError_t (*)(char *pciBusId, int len, int device)),
+	"cudaDeviceGetPCIBusId");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetByPCIBusId), cudaError_t (*)(int *device, const char *pciBusId)),
+	"cudaDeviceGetByPCIBusId");
+_Static_assert(SAME(__typeof__(&cudaChooseDevice), cudaError_t (*)(int *device, const cudaDeviceProp *prop)),
+	"cudaChooseDevice");
 _Static_assert(SAME(__typeof__(&cudaLaunchKernelExC), cudaError_t (*)(const cudaLaunchConfig_t *config, const void *func, void **args)),
 	"cudaLaunchKernelExC");
 _Static_assert(SAME(__typeof__(&cudaLaunchCooperativeKernel), cudaError_t (*)(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
@@ -339,10 +371,12 @@ _Static_assert(SAME(__typeof__(&__cudaLaunchKernel_ptsz), cudaError_t (*)(cudaKe
 	"__cudaLaunchKernel_ptsz");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
+_Static_assert(sizeof(cudaDeviceP2PAttr) == sizeof(int32_t), "cudaDeviceP2PAttr");
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
 _Static_assert(sizeof(cudaFuncAttribute) == sizeof(int32_t), "cudaFuncAttribute");
 _Static_assert(sizeof(cudaFuncCache) == sizeof(int32_t), "cudaFuncCache");
 _Static_assert(sizeof(cudaLaunchAttributeID) == sizeof(int32_t), "cudaLaunchAttributeID");
+_Static_assert(sizeof(cudaLimit) == sizeof(int32_t), "cudaLimit");
 _Static_assert(sizeof(cudaMemAccessFlags) == sizeof(int32_t), "cudaMemAccessFlags");
 _Static_assert(sizeof(cudaMemAllocationHandleType) == sizeof(int32_t), "cudaMemAllocationHandleType");
 _Static_assert(sizeof(cudaMemAllocationType) == sizeof(int32_t), "cudaMemAllocationType");
@@ -563,6 +597,8 @@ _Static_assert((int64_t)(cudaErrorNotReady) == 600, "cudaErrorNotReady");
 _Static_assert((int64_t)(cudaErrorNotSupported) == 801, "cudaErrorNotSupported");
 _Static_assert((int64_t)(cudaErrorNvlinkUncorrectable) == 220, "cudaErrorNvlinkUncorrectable");
 _Static_assert((int64_t)(cudaErrorOperatingSystem) == 304, "cudaErrorOperatingSystem");
+_Static_assert((int64_t)(cudaErrorPeerAccessAlreadyEnabled) == 704, "cudaErrorPeerAccessAlreadyEnabled");
+_Static_assert((int64_t)(cudaErrorPeerAccessNotEnabled) == 705, "cudaErrorPeerAccessNotEnabled");
 _Static_assert((int64_t)(cudaErrorPeerAccessUnsupported) == 217, "cudaErrorPeerAccessUnsupported");
 _Static_assert((int64_t)(cudaErrorProfilerDisabled) == 5, "cudaErrorProfilerDisabled");
 _Static_assert((int64_t)(cudaErrorSetOnActiveProcess) == 708, "cudaErrorSetOnActiveProcess");
@@ -572,6 +608,7 @@ _Static_assert((int64_t)(cudaErrorStubLibrary) == 34, "cudaErrorStubLibrary");
 _Static_assert((int64_t)(cudaErrorSymbolNotFound) == 500, "cudaErrorSymbolNotFound");
 _Static_assert((int64_t)(cudaErrorSystemDriverMismatch) == 803, "cudaErrorSystemDriverMismatch");
 _Static_assert((int64_t)(cudaErrorSystemNotReady) == 802, "cudaErrorSystemNotReady");
+_Static_assert((int64_t)(cudaErrorTooManyPeers) == 711, "cudaErrorTooManyPeers");
 _Static_assert((int64_t)(cudaErrorUnknown) == 999, "cudaErrorUnknown");
 _Static_assert((int64_t)(cudaErrorUnmapBufferObjectFailed) == 206, "cudaErrorUnmapBufferObjectFailed");
 _Static_assert((int64_t)(cudaErrorUnsupportedLimit) == 215, "cudaErrorUnsupportedLimit");

@@ -431,6 +431,43 @@ static void pointers(void)
 	OK(cuMemFree_v2(two));
 }
 
+static void peers(void)
+{
+	CUdeviceptr one, two;
+	CUcontext other;
+	unsigned char got[16];
+	int value = 7;
+
+	OK(cuDeviceCanAccessPeer(&value, device, device));
+	IS(value == 0);
+	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceCanAccessPeer(&value, device, device + 1));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceCanAccessPeer(NULL, device, device));
+	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetP2PAttribute(&value, 2, device, device));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceGetP2PAttribute(&value, 77, device, device));
+	OK(cuMemAlloc_v2(&one, 16));
+	OK(cuMemsetD8_v2(one, 3, 16));
+	OK(cuCtxCreate_v2(&other, 0, device));
+	GIVES(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, cuCtxEnablePeerAccess(context, 0));
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxEnablePeerAccess(other, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuCtxEnablePeerAccess(context, 1));
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxEnablePeerAccess((CUcontext)&one, 0));
+	GIVES(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(context));
+	OK(cuMemAlloc_v2(&two, 16));
+	OK(cuMemcpyPeer(two, other, one, context, 16));
+	OK(cuMemcpyDtoH_v2(got, two, 16));
+	IS(got[0] == 3 && got[15] == 3);
+	OK(cuMemsetD8_v2(two, 4, 16));
+	OK(cuMemcpyPeerAsync(one, context, two, other, 8, NULL));
+	OK(cuMemcpyDtoH_v2(got, one, 16));
+	IS(got[7] == 4 && got[8] == 3);
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyPeer(two, NULL, one, context, 16));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyPeer(two, other, one, context, 17));
+	OK(cuCtxDestroy_v2(other));
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyPeer(one, other, one, context, 1));
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxDisablePeerAccess(other));
+	OK(cuMemFree_v2(one));
+}
+
 int main(void)
 {
 	copy2 none = { .width = 1, .height = 1 };
@@ -444,6 +481,7 @@ int main(void)
 	boxes();
 	pools();
 	pointers();
+	peers();
 	OK(cuCtxDestroy_v2(context));
 	printf("%d failures\n", failures);
 	return failures != 0;

@@ -87,5 +87,12 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool);
 CUresult cuPointerGetAttribute(void *data, int name, CUdeviceptr address);
 CUresult cuPointerGetAttributes(unsigned int count, int *names, void **data, CUdeviceptr address);
 CUresult cuPointerSetAttribute(const void *value, int name, CUdeviceptr address);
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
+CUresult cuDeviceGetP2PAttribute(int *value, int name, CUdevice from, CUdevice to);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes);
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+			   size_t bytes, CUstream stream);
 
 #endif

@@ -69,6 +69,23 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
 cudaError_t cudaPointerGetAttributes(pointer_attributes *attributes, const void *place);
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *place);
 
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int *value, int name, int from, int to);
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+				cudaStream_t stream);
+cudaError_t cudaDeviceSetLimit(int limit, size_t value);
+cudaError_t cudaDeviceGetLimit(size_t *value, int limit);
+cudaError_t cudaDeviceSetCacheConfig(int config);
+cudaError_t cudaDeviceGetCacheConfig(int *config);
+cudaError_t cudaSetDeviceFlags(unsigned int flags);
+cudaError_t cudaGetDeviceFlags(unsigned int *flags);
+cudaError_t cudaDeviceGetPCIBusId(char *text, int len, int device);
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text);
+cudaError_t cudaChooseDevice(int *device, const properties *properties);
+
 #define WIDTH 300
 #define ROWS 5
 #define DEEP 3
@@ -265,12 +282,66 @@ static void pointers(void)
 	IS(known.kind == 0);
 }
 
+static void devices(void)
+{
+	char *one, *two, got[16], text[32];
+	int value = 9, config;
+	unsigned int flags;
+	size_t limit;
+	properties asked;
+
+	OK(cudaDeviceCanAccessPeer(&value, 0, 0));
+	IS(value == 0);
+	GIVES(cudaErrorInvalidDevice, cudaDeviceCanAccessPeer(&value, 0, 3));
+	GIVES(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(0, 0));
+	GIVES(cudaErrorInvalidValue, cudaDeviceEnablePeerAccess(0, 1));
+	GIVES(705, cudaDeviceDisablePeerAccess(0));
+	GIVES(cudaErrorInvalidDevice, cudaDeviceDisablePeerAccess(4));
+	GIVES(cudaErrorInvalidDevice, cudaDeviceGetP2PAttribute(&value, 1, 0, 0));
+	OK(cudaMalloc((void **)&one, 16));
+	OK(cudaMalloc((void **)&two, 16));
+	OK(cudaMemset(one, 6, 16));
+	OK(cudaMemset(two, 1, 16));
+	OK(cudaMemcpyPeer(two, 0, one, 0, 8));
+	OK(cudaMemcpyPeerAsync(two + 8, 0, one, 0, 4, NULL));
+	OK(cudaMemcpy(got, two, 16, DEVICE_TO_HOST));
+	IS(got[7] == 6 && got[11] == 6 && got[12] == 1);
+	GIVES(cudaErrorInvalidDevice, cudaMemcpyPeer(two, 1, one, 0, 8));
+	OK(cudaFree(one));
+	OK(cudaFree(two));
+	OK(cudaDeviceSetLimit(1, 4 << 20));
+	OK(cudaDeviceGetLimit(&limit, 1));
+	IS(limit == 4 << 20);
+	OK(cudaDeviceSetCacheConfig(1));
+	OK(cudaDeviceGetCacheConfig(&config));
+	IS(config == 1);
+	OK(cudaDeviceGetPCIBusId(text, sizeof(text), 0));
+	OK(cudaDeviceGetByPCIBusId(&value, text));
+	IS(value == 0);
+	GIVES(cudaErrorInvalidDevice, cudaDeviceGetByPCIBusId(&value, "0000:99:00.0"));
+	memset(&asked, 0, sizeof(asked));
+	value = 9;
+	OK(cudaChooseDevice(&value, &asked));
+	IS(value == 0);
+	GIVES(cudaErrorInvalidValue, cudaChooseDevice(&value, NULL));
+	/* They are those of the next primary context. */
+	OK(cudaSetDeviceFlags(4));
+	OK(cudaGetDeviceFlags(&flags));
+	IS(flags == 0 || flags == 4);
+	OK(cudaDeviceReset());
+	OK(cudaSetDevice(0));
+	OK(cudaGetDeviceFlags(&flags));
+	IS(flags == 4);
+	GIVES(cudaErrorInvalidValue, cudaSetDeviceFlags(3));
+}
+
 int main(void)
 {
 	rectangles();
 	boxes();
 	pools();
 	pointers();
+	devices();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -18,6 +18,7 @@
 
 mod device;
 mod launches;
+mod peers;
 mod pools;
 mod rectangles;
 mod state;

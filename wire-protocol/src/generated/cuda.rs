@@ -328,6 +328,18 @@ pub const CU_POINTER_GET_ATTRIBUTE: Op = Op::new(API, 224);
 pub const CU_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 225);
 /// `cuPointerSetAttribute`.
 pub const CU_POINTER_SET_ATTRIBUTE: Op = Op::new(API, 226);
+/// `cuDeviceCanAccessPeer`.
+pub const CU_DEVICE_CAN_ACCESS_PEER: Op = Op::new(API, 227);
+/// `cuDeviceGetP2PAttribute`.
+pub const CU_DEVICE_GET_P2P_ATTRIBUTE: Op = Op::new(API, 228);
+/// `cuCtxEnablePeerAccess`.
+pub const CU_CTX_ENABLE_PEER_ACCESS: Op = Op::new(API, 229);
+/// `cuCtxDisablePeerAccess`.
+pub const CU_CTX_DISABLE_PEER_ACCESS: Op = Op::new(API, 230);
+/// `cuMemcpyPeer`.
+pub const CU_MEMCPY_PEER: Op = Op::new(API, 231);
+/// `cuMemcpyPeerAsync`.
+pub const CU_MEMCPY_PEER_ASYNC: Op = Op::new(API, 232);
 /// `cuLaunchKernelEx`.
 pub const CU_LAUNCH_KERNEL_EX: Op = Op::new(API, 300);
 /// `cuLaunchCooperativeKernel`.
@@ -1057,6 +1069,36 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 226,
         name: "cuPointerSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 227,
+        name: "cuDeviceCanAccessPeer",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 228,
+        name: "cuDeviceGetP2PAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 229,
+        name: "cuCtxEnablePeerAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 230,
+        name: "cuCtxDisablePeerAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 231,
+        name: "cuMemcpyPeer",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 232,
+        name: "cuMemcpyPeerAsync",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
@@ -2556,6 +2598,64 @@ pub struct CuDeviceSetMemPoolReply {
     pub result: i32,
 }
 
+/// Arguments of `cuDeviceCanAccessPeer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceCanAccessPeerArgs {
+    pub canAccessPeer: bool,
+    pub dev: i32,
+    pub peerDev: i32,
+}
+
+/// Reply of `cuDeviceCanAccessPeer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceCanAccessPeerReply {
+    pub result: i32,
+    pub canAccessPeer: i32,
+}
+
+/// Arguments of `cuDeviceGetP2PAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetP2PAttributeArgs {
+    pub value: bool,
+    pub attrib: i32,
+    pub srcDevice: i32,
+    pub dstDevice: i32,
+}
+
+/// Reply of `cuDeviceGetP2PAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetP2PAttributeReply {
+    pub result: i32,
+    pub value: i32,
+}
+
+/// Arguments of `cuCtxEnablePeerAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxEnablePeerAccessArgs {
+    pub current: Handle,
+    pub peerContext: Handle,
+    pub Flags: u32,
+}
+
+/// Reply of `cuCtxEnablePeerAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxEnablePeerAccessReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuCtxDisablePeerAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxDisablePeerAccessArgs {
+    pub current: Handle,
+    pub peerContext: Handle,
+}
+
+/// Reply of `cuCtxDisablePeerAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxDisablePeerAccessReply {
+    pub result: i32,
+}
+
 /// Arguments of `cuLaunchKernelEx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuLaunchKernelExArgs<'a> {
@@ -2998,6 +3098,22 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             let args: CuDeviceSetMemPoolArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.pool);
+            effect
+        }
+        CU_CTX_ENABLE_PEER_ACCESS => {
+            succeeded(result, 0)?;
+            let args: CuCtxEnablePeerAccessArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.peerContext);
+            effect
+        }
+        CU_CTX_DISABLE_PEER_ACCESS => {
+            succeeded(result, 0)?;
+            let args: CuCtxDisablePeerAccessArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.peerContext);
             effect
         }
         CU_FUNC_LOAD => {

@@ -243,6 +243,36 @@ pub const CUDA_DEVICE_SET_MEM_POOL: Op = Op::new(API, 219);
 pub const CUDA_POINTER_GET_ATTRIBUTES: Op = Op::new(API, 220);
 /// `cudaHostGetFlags`.
 pub const CUDA_HOST_GET_FLAGS: Op = Op::new(API, 221);
+/// `cudaDeviceCanAccessPeer`.
+pub const CUDA_DEVICE_CAN_ACCESS_PEER: Op = Op::new(API, 222);
+/// `cudaDeviceEnablePeerAccess`.
+pub const CUDA_DEVICE_ENABLE_PEER_ACCESS: Op = Op::new(API, 223);
+/// `cudaDeviceDisablePeerAccess`.
+pub const CUDA_DEVICE_DISABLE_PEER_ACCESS: Op = Op::new(API, 224);
+/// `cudaDeviceGetP2PAttribute`.
+pub const CUDA_DEVICE_GET_P2P_ATTRIBUTE: Op = Op::new(API, 225);
+/// `cudaMemcpyPeer`.
+pub const CUDA_MEMCPY_PEER: Op = Op::new(API, 226);
+/// `cudaMemcpyPeerAsync`.
+pub const CUDA_MEMCPY_PEER_ASYNC: Op = Op::new(API, 227);
+/// `cudaDeviceSetLimit`.
+pub const CUDA_DEVICE_SET_LIMIT: Op = Op::new(API, 228);
+/// `cudaDeviceGetLimit`.
+pub const CUDA_DEVICE_GET_LIMIT: Op = Op::new(API, 229);
+/// `cudaDeviceSetCacheConfig`.
+pub const CUDA_DEVICE_SET_CACHE_CONFIG: Op = Op::new(API, 230);
+/// `cudaDeviceGetCacheConfig`.
+pub const CUDA_DEVICE_GET_CACHE_CONFIG: Op = Op::new(API, 231);
+/// `cudaSetDeviceFlags`.
+pub const CUDA_SET_DEVICE_FLAGS: Op = Op::new(API, 232);
+/// `cudaGetDeviceFlags`.
+pub const CUDA_GET_DEVICE_FLAGS: Op = Op::new(API, 233);
+/// `cudaDeviceGetPCIBusId`.
+pub const CUDA_DEVICE_GET_PCI_BUS_ID: Op = Op::new(API, 234);
+/// `cudaDeviceGetByPCIBusId`.
+pub const CUDA_DEVICE_GET_BY_PCI_BUS_ID: Op = Op::new(API, 235);
+/// `cudaChooseDevice`.
+pub const CUDA_CHOOSE_DEVICE: Op = Op::new(API, 236);
 /// `cudaLaunchKernelExC`.
 pub const CUDA_LAUNCH_KERNEL_EX_C: Op = Op::new(API, 300);
 /// `cudaLaunchCooperativeKernel`.
@@ -775,6 +805,81 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 221,
         name: "cudaHostGetFlags",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 222,
+        name: "cudaDeviceCanAccessPeer",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 223,
+        name: "cudaDeviceEnablePeerAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 224,
+        name: "cudaDeviceDisablePeerAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 225,
+        name: "cudaDeviceGetP2PAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 226,
+        name: "cudaMemcpyPeer",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 227,
+        name: "cudaMemcpyPeerAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 228,
+        name: "cudaDeviceSetLimit",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 229,
+        name: "cudaDeviceGetLimit",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 230,
+        name: "cudaDeviceSetCacheConfig",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 231,
+        name: "cudaDeviceGetCacheConfig",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 232,
+        name: "cudaSetDeviceFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 233,
+        name: "cudaGetDeviceFlags",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 234,
+        name: "cudaDeviceGetPCIBusId",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 235,
+        name: "cudaDeviceGetByPCIBusId",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 236,
+        name: "cudaChooseDevice",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {

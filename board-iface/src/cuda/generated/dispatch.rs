@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 92] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 96] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -106,6 +106,10 @@ static DISPATCH: [(u16, DispatchFn<Session>); 92] = [
     (220, cu_mem_pool_get_access),
     (221, cu_device_get_default_mem_pool),
     (223, cu_device_set_mem_pool),
+    (227, cu_device_can_access_peer),
+    (228, cu_device_get_p2p_attribute),
+    (229, cu_ctx_enable_peer_access),
+    (230, cu_ctx_disable_peer_access),
     (300, cu_launch_kernel_ex),
     (301, cu_launch_cooperative_kernel),
     (302, cu_func_is_loaded),
@@ -1196,6 +1200,106 @@ fn cu_device_set_mem_pool(
     back_end::encode(&Board::cu_device_set_mem_pool(session, call, args)?)
 }
 
+fn cu_device_can_access_peer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceCanAccessPeerArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuDeviceCanAccessPeer else {
+        return back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let mut canAccessPeer: c_int = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.canAccessPeer {
+                &mut canAccessPeer
+            } else {
+                ptr::null_mut()
+            },
+            args.dev,
+            args.peerDev,
+        )
+    });
+    back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+        result,
+        canAccessPeer,
+    })
+}
+
+fn cu_device_get_p2p_attribute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetP2PAttributeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuDeviceGetP2PAttribute else {
+        return back_end::encode(&wire::CuDeviceGetP2PAttributeReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let mut value: c_int = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.value {
+                &mut value
+            } else {
+                ptr::null_mut()
+            },
+            args.attrib,
+            args.srcDevice,
+            args.dstDevice,
+        )
+    });
+    back_end::encode(&wire::CuDeviceGetP2PAttributeReply { result, value })
+}
+
+fn cu_ctx_enable_peer_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxEnablePeerAccessArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxEnablePeerAccess else {
+        return back_end::encode(&wire::CuCtxEnablePeerAccessReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let peerContext: CUcontext = session.get(Kind::Context, args.peerContext)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(peerContext, args.Flags) });
+    back_end::encode(&wire::CuCtxEnablePeerAccessReply { result })
+}
+
+fn cu_ctx_disable_peer_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxDisablePeerAccessArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxDisablePeerAccess else {
+        return back_end::encode(&wire::CuCtxDisablePeerAccessReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let peerContext: CUcontext = session.get(Kind::Context, args.peerContext)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(peerContext) });
+    back_end::encode(&wire::CuCtxDisablePeerAccessReply { result })
+}
+
 fn cu_launch_kernel_ex(
     session: &mut Session,
     call: &mut Call,
@@ -1568,6 +1672,16 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         221 => back_end::encode(&wire::CuDeviceGetDefaultMemPoolReply { result }),
         223 => back_end::encode(&wire::CuDeviceSetMemPoolReply { result }),
+        227 => back_end::encode(&wire::CuDeviceCanAccessPeerReply {
+            result,
+            ..Default::default()
+        }),
+        228 => back_end::encode(&wire::CuDeviceGetP2PAttributeReply {
+            result,
+            ..Default::default()
+        }),
+        229 => back_end::encode(&wire::CuCtxEnablePeerAccessReply { result }),
+        230 => back_end::encode(&wire::CuCtxDisablePeerAccessReply { result }),
         300 => back_end::encode(&wire::CuLaunchKernelExReply { result }),
         301 => back_end::encode(&wire::CuLaunchCooperativeKernelReply { result }),
         302 => back_end::encode(&wire::CuFuncIsLoadedReply {

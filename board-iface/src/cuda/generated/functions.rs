@@ -167,6 +167,14 @@ pub struct Functions {
     pub cuDeviceGetDefaultMemPool: Option<cuDeviceGetDefaultMemPool_fn>,
     /// `cuDeviceSetMemPool`.
     pub cuDeviceSetMemPool: Option<cuDeviceSetMemPool_fn>,
+    /// `cuDeviceCanAccessPeer`.
+    pub cuDeviceCanAccessPeer: Option<cuDeviceCanAccessPeer_fn>,
+    /// `cuDeviceGetP2PAttribute`.
+    pub cuDeviceGetP2PAttribute: Option<cuDeviceGetP2PAttribute_fn>,
+    /// `cuCtxEnablePeerAccess`.
+    pub cuCtxEnablePeerAccess: Option<cuCtxEnablePeerAccess_fn>,
+    /// `cuCtxDisablePeerAccess`.
+    pub cuCtxDisablePeerAccess: Option<cuCtxDisablePeerAccess_fn>,
     /// `cuLaunchKernelEx`.
     pub cuLaunchKernelEx: Option<cuLaunchKernelEx_fn>,
     /// `cuLaunchCooperativeKernel`.
@@ -285,6 +293,10 @@ impl Functions {
                 cuMemPoolGetAccess: function(find(c"cuMemPoolGetAccess")),
                 cuDeviceGetDefaultMemPool: function(find(c"cuDeviceGetDefaultMemPool")),
                 cuDeviceSetMemPool: function(find(c"cuDeviceSetMemPool")),
+                cuDeviceCanAccessPeer: function(find(c"cuDeviceCanAccessPeer")),
+                cuDeviceGetP2PAttribute: function(find(c"cuDeviceGetP2PAttribute")),
+                cuCtxEnablePeerAccess: function(find(c"cuCtxEnablePeerAccess")),
+                cuCtxDisablePeerAccess: function(find(c"cuCtxDisablePeerAccess")),
                 cuLaunchKernelEx: function(find(c"cuLaunchKernelEx")),
                 cuLaunchCooperativeKernel: function(find(c"cuLaunchCooperativeKernel")),
                 cuFuncIsLoaded: function(find(c"cuFuncIsLoaded")),

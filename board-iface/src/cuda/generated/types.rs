@@ -13,6 +13,7 @@ use gil_wire::generated::cuda as wire;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type CUdevice = i32;
+pub type CUdevice_P2PAttribute = i32;
 pub type CUdevice_attribute = i32;
 pub type CUdeviceptr = u64;
 pub type CUdriverProcAddressQueryResult = i32;
@@ -259,6 +260,8 @@ pub const CUDA_ERROR_NO_DEVICE: CUresult = 100;
 pub const CUDA_ERROR_NVLINK_UNCORRECTABLE: CUresult = 220;
 pub const CUDA_ERROR_OPERATING_SYSTEM: CUresult = 0x130;
 pub const CUDA_ERROR_OUT_OF_MEMORY: CUresult = 2;
+pub const CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED: CUresult = 0x2c0;
+pub const CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: CUresult = 0x2c1;
 pub const CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: CUresult = 217;
 pub const CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE: CUresult = 0x2c4;
 pub const CUDA_ERROR_PROFILER_DISABLED: CUresult = 5;
@@ -267,6 +270,7 @@ pub const CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND: CUresult = 0x12e;
 pub const CUDA_ERROR_STUB_LIBRARY: CUresult = 34;
 pub const CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: CUresult = 0x323;
 pub const CUDA_ERROR_SYSTEM_NOT_READY: CUresult = 0x322;
+pub const CUDA_ERROR_TOO_MANY_PEERS: CUresult = 0x2c7;
 pub const CUDA_ERROR_UNKNOWN: CUresult = 0x3e7;
 pub const CUDA_ERROR_UNMAP_FAILED: CUresult = 206;
 pub const CUDA_ERROR_UNSUPPORTED_LIMIT: CUresult = 215;
@@ -650,6 +654,28 @@ pub type cuPointerGetAttributes_fn = unsafe extern "C" fn(
 /// `cuPointerSetAttribute`.
 pub type cuPointerSetAttribute_fn =
     unsafe extern "C" fn(*const c_void, CUpointer_attribute, CUdeviceptr) -> CUresult;
+/// `cuDeviceCanAccessPeer`.
+pub type cuDeviceCanAccessPeer_fn =
+    unsafe extern "C" fn(*mut c_int, CUdevice, CUdevice) -> CUresult;
+/// `cuDeviceGetP2PAttribute`.
+pub type cuDeviceGetP2PAttribute_fn =
+    unsafe extern "C" fn(*mut c_int, CUdevice_P2PAttribute, CUdevice, CUdevice) -> CUresult;
+/// `cuCtxEnablePeerAccess`.
+pub type cuCtxEnablePeerAccess_fn = unsafe extern "C" fn(CUcontext, c_uint) -> CUresult;
+/// `cuCtxDisablePeerAccess`.
+pub type cuCtxDisablePeerAccess_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
+/// `cuMemcpyPeer`.
+pub type cuMemcpyPeer_fn =
+    unsafe extern "C" fn(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize) -> CUresult;
+/// `cuMemcpyPeerAsync`.
+pub type cuMemcpyPeerAsync_fn = unsafe extern "C" fn(
+    CUdeviceptr,
+    CUcontext,
+    CUdeviceptr,
+    CUcontext,
+    usize,
+    CUstream,
+) -> CUresult;
 /// `cuLaunchKernelEx`.
 pub type cuLaunchKernelEx_fn = unsafe extern "C" fn(
     *const CUlaunchConfig,

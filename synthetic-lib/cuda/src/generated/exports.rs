@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 175] = [
+static EXPORTS: [Export; 181] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -25,6 +25,14 @@ static EXPORTS: [Export; 175] = [
     Export {
         name: c"cuCtxDestroy_v2",
         address: cuCtxDestroy_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuCtxDisablePeerAccess",
+        address: cuCtxDisablePeerAccess as *const c_void,
+    },
+    Export {
+        name: c"cuCtxEnablePeerAccess",
+        address: cuCtxEnablePeerAccess as *const c_void,
     },
     Export {
         name: c"cuCtxGetApiVersion",
@@ -83,6 +91,10 @@ static EXPORTS: [Export; 175] = [
         address: cuCtxSynchronize as *const c_void,
     },
     Export {
+        name: c"cuDeviceCanAccessPeer",
+        address: cuDeviceCanAccessPeer as *const c_void,
+    },
+    Export {
         name: c"cuDeviceComputeCapability",
         address: cuDeviceComputeCapability as *const c_void,
     },
@@ -113,6 +125,10 @@ static EXPORTS: [Export; 175] = [
     Export {
         name: c"cuDeviceGetName",
         address: cuDeviceGetName as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceGetP2PAttribute",
+        address: cuDeviceGetP2PAttribute as *const c_void,
     },
     Export {
         name: c"cuDeviceGetPCIBusId",
@@ -449,6 +465,14 @@ static EXPORTS: [Export; 175] = [
     Export {
         name: c"cuMemcpyHtoD_v2_ptds",
         address: cuMemcpyHtoD_v2_ptds as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyPeer",
+        address: cuMemcpyPeer as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyPeerAsync",
+        address: cuMemcpyPeerAsync as *const c_void,
     },
     Export {
         name: c"cuMemcpy_ptds",

@@ -2151,6 +2151,166 @@ pub unsafe extern "C" fn cuPointerSetAttribute(
     unsafe { Guest::cuPointerSetAttribute(entry, value, attribute, ptr) }
 }
 
+/// `cuDeviceCanAccessPeer`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceCanAccessPeer")]
+pub unsafe extern "C" fn cuDeviceCanAccessPeer(
+    canAccessPeer: *mut c_int,
+    dev: CUdevice,
+    peerDev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 227));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            <Guest as Helpers>::initialized()?;
+            let request = Request::new(wire::CU_DEVICE_CAN_ACCESS_PEER, Class::Query, entry);
+            let args = wire::CuDeviceCanAccessPeerArgs {
+                canAccessPeer: !canAccessPeer.is_null(),
+                dev,
+                peerDev,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuDeviceCanAccessPeerReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(canAccessPeer, reply.canAccessPeer);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuDeviceGetP2PAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetP2PAttribute")]
+pub unsafe extern "C" fn cuDeviceGetP2PAttribute(
+    value: *mut c_int,
+    attrib: CUdevice_P2PAttribute,
+    srcDevice: CUdevice,
+    dstDevice: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 228));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            <Guest as Helpers>::initialized()?;
+            let request = Request::new(wire::CU_DEVICE_GET_P2P_ATTRIBUTE, Class::Query, entry);
+            let args = wire::CuDeviceGetP2PAttributeArgs {
+                value: !value.is_null(),
+                attrib,
+                srcDevice,
+                dstDevice,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuDeviceGetP2PAttributeReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(value, reply.value);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuCtxEnablePeerAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxEnablePeerAccess")]
+pub unsafe extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 229));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        let peerContext = Object::find(Kind::Context, peerContext)?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_CTX_ENABLE_PEER_ACCESS, Class::Sync, entry);
+        let args = wire::CuCtxEnablePeerAccessArgs {
+            current: current.number(),
+            peerContext: peerContext.number(),
+            Flags,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuCtxEnablePeerAccessReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// `cuCtxDisablePeerAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxDisablePeerAccess")]
+pub unsafe extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 230));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        let peerContext = Object::find(Kind::Context, peerContext)?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_CTX_DISABLE_PEER_ACCESS, Class::Sync, entry);
+        let args = wire::CuCtxDisablePeerAccessArgs {
+            current: current.number(),
+            peerContext: peerContext.number(),
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuCtxDisablePeerAccessReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// `cuMemcpyPeer`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyPeer")]
+pub unsafe extern "C" fn cuMemcpyPeer(
+    dstDevice: CUdeviceptr,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    srcContext: CUcontext,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 231));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyPeer(
+            entry, dstDevice, dstContext, srcDevice, srcContext, ByteCount,
+        )
+    }
+}
+
+/// `cuMemcpyPeerAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyPeerAsync")]
+pub unsafe extern "C" fn cuMemcpyPeerAsync(
+    dstDevice: CUdeviceptr,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 232));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyPeerAsync(
+            entry, dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
+        )
+    }
+}
+
 /// `cuLaunchKernelEx`.
 ///
 /// # Safety

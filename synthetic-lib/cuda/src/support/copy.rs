@@ -158,6 +158,36 @@ pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallR
     })
 }
 
+/// The contexts on either side of a copy between devices: to, from.
+pub type Ends = (CUcontext, CUcontext);
+
+/// From one context's memory to another's. A device's addresses say which device it is; a
+/// call that waits comes behind all that either context has under way.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`, or the API's code.
+pub fn between(
+    of: Of,
+    ends: Ends,
+    to: CUdeviceptr,
+    from: CUdeviceptr,
+    bytes: usize,
+) -> CallResult<()> {
+    context::initialized()?;
+    let ends = [context::find(ends.0)?.1, context::find(ends.1)?.1];
+    context::with(|current| {
+        let others = ends.iter().filter(|end| !Arc::ptr_eq(end, current));
+        for other in others {
+            other.healthy()?;
+            if of.stream.is_none() {
+                streams::finish_all(of.entry, of.op, other)?;
+            }
+        }
+        Ok(())
+    })?;
+    across(of, to, from, bytes)
+}
+
 /// Sets elements of the device's memory, which no call waits for.
 ///
 /// # Errors

@@ -202,6 +202,21 @@ const ERRORS: &[(CUresult, &CStr, &CStr)] = &[
         c"the launch timed out and was terminated",
     ),
     (
+        CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+        c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+        c"peer access is already enabled",
+    ),
+    (
+        CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+        c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+        c"peer access has not been enabled",
+    ),
+    (
+        CUDA_ERROR_TOO_MANY_PEERS,
+        c"CUDA_ERROR_TOO_MANY_PEERS",
+        c"peer access needs more than the device has left",
+    ),
+    (
         CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE,
         c"CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
         c"the primary context is active",

@@ -909,6 +909,33 @@ impl Manual for Guest {
         Self::returned(|| unsafe { pointers::set(value, attribute, ptr) })
     }
 
+    unsafe fn cuMemcpyPeer(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstContext: CUcontext,
+        srcDevice: CUdeviceptr,
+        srcContext: CUcontext,
+        ByteCount: usize,
+    ) -> CUresult {
+        let of = whole(entry, wire::CU_MEMCPY_DTO_D_V2);
+        let ends = (dstContext, srcContext);
+        Self::returned(|| copy::between(of, ends, dstDevice, srcDevice, ByteCount))
+    }
+
+    unsafe fn cuMemcpyPeerAsync(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstContext: CUcontext,
+        srcDevice: CUdeviceptr,
+        srcContext: CUcontext,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult {
+        let of = on(entry, wire::CU_MEMCPY_DTO_D_ASYNC_V2, hStream);
+        let ends = (dstContext, srcContext);
+        Self::returned(|| copy::between(of, ends, dstDevice, srcDevice, ByteCount))
+    }
+
     unsafe fn cuStreamCreate(entry: u64, phStream: *mut CUstream, Flags: c_uint) -> CUresult {
         let op = wire::CU_STREAM_CREATE;
         // SAFETY: the caller's.

@@ -93,8 +93,13 @@ pub fn is_devices(address: u64) -> bool {
     range_of(address).is_some()
 }
 
-/// Memory of a context is there: a variable of a module, if the board did not allocate it.
-pub fn note(address: u64, len: u64, context: &Arc<Context>) {
+/// Memory that was allocated is there.
+fn note(address: u64, len: u64, context: &Arc<Context>) {
+    devices().insert(address, Range::of(len, context, 0));
+}
+
+/// A variable of a module is there.
+pub fn note_variable(address: u64, len: u64, context: &Arc<Context>) {
     let mut all = devices();
     // A variable may be asked for again.
     let known = all.get(&address).filter(|known| known.len == len);

@@ -274,7 +274,7 @@ pub unsafe fn variable(
             Guest::check(reply.result)?;
             Ok((reply.address, reply.bytes))
         })?;
-        memory::note(address, bytes, &module.context);
+        memory::note_variable(address, bytes, &module.context);
         Ok((address, bytes as usize))
     })
 }

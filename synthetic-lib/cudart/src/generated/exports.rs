@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 132] = [
+static EXPORTS: [Export; 147] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -59,16 +59,52 @@ static EXPORTS: [Export; 132] = [
         address: __cudaUnregisterFatBinary as *const c_void,
     },
     Export {
+        name: c"cudaChooseDevice",
+        address: cudaChooseDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceCanAccessPeer",
+        address: cudaDeviceCanAccessPeer as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceDisablePeerAccess",
+        address: cudaDeviceDisablePeerAccess as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceEnablePeerAccess",
+        address: cudaDeviceEnablePeerAccess as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetAttribute",
         address: cudaDeviceGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetByPCIBusId",
+        address: cudaDeviceGetByPCIBusId as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetCacheConfig",
+        address: cudaDeviceGetCacheConfig as *const c_void,
     },
     Export {
         name: c"cudaDeviceGetDefaultMemPool",
         address: cudaDeviceGetDefaultMemPool as *const c_void,
     },
     Export {
+        name: c"cudaDeviceGetLimit",
+        address: cudaDeviceGetLimit as *const c_void,
+    },
+    Export {
         name: c"cudaDeviceGetMemPool",
         address: cudaDeviceGetMemPool as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetP2PAttribute",
+        address: cudaDeviceGetP2PAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetPCIBusId",
+        address: cudaDeviceGetPCIBusId as *const c_void,
     },
     Export {
         name: c"cudaDeviceGetStreamPriorityRange",
@@ -77,6 +113,14 @@ static EXPORTS: [Export; 132] = [
     Export {
         name: c"cudaDeviceReset",
         address: cudaDeviceReset as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetCacheConfig",
+        address: cudaDeviceSetCacheConfig as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceSetLimit",
+        address: cudaDeviceSetLimit as *const c_void,
     },
     Export {
         name: c"cudaDeviceSetMemPool",
@@ -169,6 +213,10 @@ static EXPORTS: [Export; 132] = [
     Export {
         name: c"cudaGetDeviceCount",
         address: cudaGetDeviceCount as *const c_void,
+    },
+    Export {
+        name: c"cudaGetDeviceFlags",
+        address: cudaGetDeviceFlags as *const c_void,
     },
     Export {
         name: c"cudaGetDeviceProperties",
@@ -351,6 +399,14 @@ static EXPORTS: [Export; 132] = [
         address: cudaMemcpyFromSymbol_ptds as *const c_void,
     },
     Export {
+        name: c"cudaMemcpyPeer",
+        address: cudaMemcpyPeer as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyPeerAsync",
+        address: cudaMemcpyPeerAsync as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyToSymbol",
         address: cudaMemcpyToSymbol as *const c_void,
     },
@@ -437,6 +493,10 @@ static EXPORTS: [Export; 132] = [
     Export {
         name: c"cudaSetDevice",
         address: cudaSetDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaSetDeviceFlags",
+        address: cudaSetDeviceFlags as *const c_void,
     },
     Export {
         name: c"cudaStreamAddCallback",

@@ -1389,6 +1389,140 @@ pub trait Manual {
     /// # Safety
     /// As CUDA runtime says of the caller.
     unsafe fn cudaHostGetFlags(entry: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t;
+
+    /// `cudaDeviceCanAccessPeer`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceCanAccessPeer(
+        entry: u64,
+        canAccessPeer: *mut c_int,
+        device: c_int,
+        peerDevice: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceEnablePeerAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceEnablePeerAccess(
+        entry: u64,
+        peerDevice: c_int,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceDisablePeerAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceDisablePeerAccess(entry: u64, peerDevice: c_int) -> cudaError_t;
+
+    /// `cudaDeviceGetP2PAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetP2PAttribute(
+        entry: u64,
+        value: *mut c_int,
+        attr: cudaDeviceP2PAttr,
+        srcDevice: c_int,
+        dstDevice: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyPeer`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyPeer(
+        entry: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyPeerAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyPeerAsync(
+        entry: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceSetLimit`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceSetLimit(entry: u64, limit: cudaLimit, value: usize) -> cudaError_t;
+
+    /// `cudaDeviceGetLimit`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetLimit(entry: u64, pValue: *mut usize, limit: cudaLimit) -> cudaError_t;
+
+    /// `cudaDeviceSetCacheConfig`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceSetCacheConfig(entry: u64, cacheConfig: cudaFuncCache) -> cudaError_t;
+
+    /// `cudaDeviceGetCacheConfig`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetCacheConfig(entry: u64, pCacheConfig: *mut cudaFuncCache)
+    -> cudaError_t;
+
+    /// `cudaSetDeviceFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaSetDeviceFlags(entry: u64, flags: c_uint) -> cudaError_t;
+
+    /// `cudaGetDeviceFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetDeviceFlags(entry: u64, flags: *mut c_uint) -> cudaError_t;
+
+    /// `cudaDeviceGetPCIBusId`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetPCIBusId(
+        entry: u64,
+        pciBusId: *mut c_char,
+        len: c_int,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetByPCIBusId`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetByPCIBusId(
+        entry: u64,
+        device: *mut c_int,
+        pciBusId: *const c_char,
+    ) -> cudaError_t;
+
+    /// `cudaChooseDevice`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaChooseDevice(
+        entry: u64,
+        device: *mut c_int,
+        prop: *const cudaDeviceProp,
+    ) -> cudaError_t;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -1391,6 +1391,221 @@ pub unsafe extern "C" fn cudaHostGetFlags(pFlags: *mut c_uint, pHost: *mut c_voi
     unsafe { Guest::cudaHostGetFlags(entry, pFlags, pHost) }
 }
 
+/// `cudaDeviceCanAccessPeer`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceCanAccessPeer")]
+pub unsafe extern "C" fn cudaDeviceCanAccessPeer(
+    canAccessPeer: *mut c_int,
+    device: c_int,
+    peerDevice: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 222));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceCanAccessPeer(entry, canAccessPeer, device, peerDevice) }
+}
+
+/// `cudaDeviceEnablePeerAccess`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceEnablePeerAccess")]
+pub unsafe extern "C" fn cudaDeviceEnablePeerAccess(
+    peerDevice: c_int,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 223));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceEnablePeerAccess(entry, peerDevice, flags) }
+}
+
+/// `cudaDeviceDisablePeerAccess`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceDisablePeerAccess")]
+pub unsafe extern "C" fn cudaDeviceDisablePeerAccess(peerDevice: c_int) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 224));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceDisablePeerAccess(entry, peerDevice) }
+}
+
+/// `cudaDeviceGetP2PAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetP2PAttribute")]
+pub unsafe extern "C" fn cudaDeviceGetP2PAttribute(
+    value: *mut c_int,
+    attr: cudaDeviceP2PAttr,
+    srcDevice: c_int,
+    dstDevice: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 225));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetP2PAttribute(entry, value, attr, srcDevice, dstDevice) }
+}
+
+/// `cudaMemcpyPeer`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyPeer")]
+pub unsafe extern "C" fn cudaMemcpyPeer(
+    dst: *mut c_void,
+    dstDevice: c_int,
+    src: *const c_void,
+    srcDevice: c_int,
+    count: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 226));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyPeer(entry, dst, dstDevice, src, srcDevice, count) }
+}
+
+/// `cudaMemcpyPeerAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyPeerAsync")]
+pub unsafe extern "C" fn cudaMemcpyPeerAsync(
+    dst: *mut c_void,
+    dstDevice: c_int,
+    src: *const c_void,
+    srcDevice: c_int,
+    count: usize,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 227));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyPeerAsync(entry, dst, dstDevice, src, srcDevice, count, stream) }
+}
+
+/// `cudaDeviceSetLimit`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceSetLimit")]
+pub unsafe extern "C" fn cudaDeviceSetLimit(limit: cudaLimit, value: usize) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 228));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceSetLimit(entry, limit, value) }
+}
+
+/// `cudaDeviceGetLimit`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetLimit")]
+pub unsafe extern "C" fn cudaDeviceGetLimit(pValue: *mut usize, limit: cudaLimit) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 229));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetLimit(entry, pValue, limit) }
+}
+
+/// `cudaDeviceSetCacheConfig`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceSetCacheConfig")]
+pub unsafe extern "C" fn cudaDeviceSetCacheConfig(cacheConfig: cudaFuncCache) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 230));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceSetCacheConfig(entry, cacheConfig) }
+}
+
+/// `cudaDeviceGetCacheConfig`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetCacheConfig")]
+pub unsafe extern "C" fn cudaDeviceGetCacheConfig(pCacheConfig: *mut cudaFuncCache) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 231));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetCacheConfig(entry, pCacheConfig) }
+}
+
+/// `cudaSetDeviceFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaSetDeviceFlags")]
+pub unsafe extern "C" fn cudaSetDeviceFlags(flags: c_uint) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 232));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaSetDeviceFlags(entry, flags) }
+}
+
+/// `cudaGetDeviceFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetDeviceFlags")]
+pub unsafe extern "C" fn cudaGetDeviceFlags(flags: *mut c_uint) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 233));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetDeviceFlags(entry, flags) }
+}
+
+/// `cudaDeviceGetPCIBusId`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetPCIBusId")]
+pub unsafe extern "C" fn cudaDeviceGetPCIBusId(
+    pciBusId: *mut c_char,
+    len: c_int,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 234));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetPCIBusId(entry, pciBusId, len, device) }
+}
+
+/// `cudaDeviceGetByPCIBusId`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetByPCIBusId")]
+pub unsafe extern "C" fn cudaDeviceGetByPCIBusId(
+    device: *mut c_int,
+    pciBusId: *const c_char,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 235));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDeviceGetByPCIBusId(entry, device, pciBusId) }
+}
+
+/// `cudaChooseDevice`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaChooseDevice")]
+pub unsafe extern "C" fn cudaChooseDevice(
+    device: *mut c_int,
+    prop: *const cudaDeviceProp,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 236));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaChooseDevice(entry, device, prop) }
+}
+
 /// `cudaLaunchKernelExC`.
 ///
 /// # Safety

@@ -13,10 +13,12 @@ use gil_wire::generated::cudart as wire;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type cudaDeviceAttr = i32;
+pub type cudaDeviceP2PAttr = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
 pub type cudaLaunchAttributeID = i32;
+pub type cudaLimit = i32;
 pub type cudaMemAccessFlags = i32;
 pub type cudaMemAllocationHandleType = i32;
 pub type cudaMemAllocationType = i32;
@@ -373,6 +375,8 @@ pub const cudaErrorNotReady: cudaError_t = 0x258;
 pub const cudaErrorNotSupported: cudaError_t = 0x321;
 pub const cudaErrorNvlinkUncorrectable: cudaError_t = 220;
 pub const cudaErrorOperatingSystem: cudaError_t = 0x130;
+pub const cudaErrorPeerAccessAlreadyEnabled: cudaError_t = 0x2c0;
+pub const cudaErrorPeerAccessNotEnabled: cudaError_t = 0x2c1;
 pub const cudaErrorPeerAccessUnsupported: cudaError_t = 217;
 pub const cudaErrorProfilerDisabled: cudaError_t = 5;
 pub const cudaErrorSetOnActiveProcess: cudaError_t = 0x2c4;
@@ -382,6 +386,7 @@ pub const cudaErrorStubLibrary: cudaError_t = 34;
 pub const cudaErrorSymbolNotFound: cudaError_t = 0x1f4;
 pub const cudaErrorSystemDriverMismatch: cudaError_t = 0x323;
 pub const cudaErrorSystemNotReady: cudaError_t = 0x322;
+pub const cudaErrorTooManyPeers: cudaError_t = 0x2c7;
 pub const cudaErrorUnknown: cudaError_t = 0x3e7;
 pub const cudaErrorUnmapBufferObjectFailed: cudaError_t = 206;
 pub const cudaErrorUnsupportedLimit: cudaError_t = 215;
@@ -690,6 +695,47 @@ pub type cudaPointerGetAttributes_fn =
     unsafe extern "C" fn(*mut cudaPointerAttributes, *const c_void) -> cudaError_t;
 /// `cudaHostGetFlags`.
 pub type cudaHostGetFlags_fn = unsafe extern "C" fn(*mut c_uint, *mut c_void) -> cudaError_t;
+/// `cudaDeviceCanAccessPeer`.
+pub type cudaDeviceCanAccessPeer_fn = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> cudaError_t;
+/// `cudaDeviceEnablePeerAccess`.
+pub type cudaDeviceEnablePeerAccess_fn = unsafe extern "C" fn(c_int, c_uint) -> cudaError_t;
+/// `cudaDeviceDisablePeerAccess`.
+pub type cudaDeviceDisablePeerAccess_fn = unsafe extern "C" fn(c_int) -> cudaError_t;
+/// `cudaDeviceGetP2PAttribute`.
+pub type cudaDeviceGetP2PAttribute_fn =
+    unsafe extern "C" fn(*mut c_int, cudaDeviceP2PAttr, c_int, c_int) -> cudaError_t;
+/// `cudaMemcpyPeer`.
+pub type cudaMemcpyPeer_fn =
+    unsafe extern "C" fn(*mut c_void, c_int, *const c_void, c_int, usize) -> cudaError_t;
+/// `cudaMemcpyPeerAsync`.
+pub type cudaMemcpyPeerAsync_fn = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *const c_void,
+    c_int,
+    usize,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaDeviceSetLimit`.
+pub type cudaDeviceSetLimit_fn = unsafe extern "C" fn(cudaLimit, usize) -> cudaError_t;
+/// `cudaDeviceGetLimit`.
+pub type cudaDeviceGetLimit_fn = unsafe extern "C" fn(*mut usize, cudaLimit) -> cudaError_t;
+/// `cudaDeviceSetCacheConfig`.
+pub type cudaDeviceSetCacheConfig_fn = unsafe extern "C" fn(cudaFuncCache) -> cudaError_t;
+/// `cudaDeviceGetCacheConfig`.
+pub type cudaDeviceGetCacheConfig_fn = unsafe extern "C" fn(*mut cudaFuncCache) -> cudaError_t;
+/// `cudaSetDeviceFlags`.
+pub type cudaSetDeviceFlags_fn = unsafe extern "C" fn(c_uint) -> cudaError_t;
+/// `cudaGetDeviceFlags`.
+pub type cudaGetDeviceFlags_fn = unsafe extern "C" fn(*mut c_uint) -> cudaError_t;
+/// `cudaDeviceGetPCIBusId`.
+pub type cudaDeviceGetPCIBusId_fn = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> cudaError_t;
+/// `cudaDeviceGetByPCIBusId`.
+pub type cudaDeviceGetByPCIBusId_fn =
+    unsafe extern "C" fn(*mut c_int, *const c_char) -> cudaError_t;
+/// `cudaChooseDevice`.
+pub type cudaChooseDevice_fn =
+    unsafe extern "C" fn(*mut c_int, *const cudaDeviceProp) -> cudaError_t;
 /// `cudaLaunchKernelExC`.
 pub type cudaLaunchKernelExC_fn =
     unsafe extern "C" fn(*const cudaLaunchConfig_t, *const c_void, *mut *mut c_void) -> cudaError_t;

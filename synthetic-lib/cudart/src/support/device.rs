@@ -95,8 +95,20 @@ pub fn choose(device: i32) -> Answer {
     Ok(())
 }
 
-/// Makes a device's primary context current. It is retained once for all threads.
+/// Makes a device's primary context current.
 fn use_primary(device: cu::CUdevice) -> Answer {
+    let context = primary(device)?;
+    // SAFETY: the handle of a context.
+    driver(unsafe { cuCtxSetCurrent(context) })?;
+    let _ = OWN.try_with(|own| own.set(context.expose_provenance()));
+    Ok(())
+}
+
+/// A device's primary context. It is retained once for all threads.
+///
+/// # Errors
+/// `cudaErrorInvalidDevice`, or the driver's.
+pub fn primary(device: cu::CUdevice) -> Answer<cu::CUcontext> {
     let mut retained = retained();
     let is_active = is_active(device)?;
     let mut context = std::ptr::null_mut();
@@ -108,10 +120,43 @@ fn use_primary(device: cu::CUdevice) -> Answer {
         true => {}
         false => retained.push(device),
     }
-    // SAFETY: the handle of a context.
-    driver(unsafe { cuCtxSetCurrent(context) })?;
-    let _ = OWN.try_with(|own| own.set(context.expose_provenance()));
-    Ok(())
+    Ok(context)
+}
+
+/// Checks that there is a device.
+///
+/// # Errors
+/// `cudaErrorInvalidDevice`, or as [`initialized`].
+pub fn check(device: i32) -> Answer {
+    initialized()?;
+    let mut found = 0;
+    // SAFETY: there is space for a number.
+    driver(unsafe { cuDeviceGet(&mut found, device) })
+}
+
+/// The flags of the thread's context, or those that its device's would have.
+///
+/// # Errors
+/// The driver's.
+pub fn flags() -> Answer<u32> {
+    let device = current()?;
+    if let Ok(flags) = context::with(|context| Ok(context.flags)) {
+        return Ok(flags);
+    }
+    let (mut flags, mut is_active) = (0, 0);
+    // SAFETY: there is space for both.
+    driver(unsafe { cuDevicePrimaryCtxGetState(device, &mut flags, &mut is_active) })?;
+    Ok(flags)
+}
+
+/// Changes those of the thread's device.
+///
+/// # Errors
+/// `cudaErrorInvalidValue`, or the driver's.
+pub fn set_flags(flags: u32) -> Answer {
+    let device = current()?;
+    // SAFETY: it takes numbers.
+    driver(unsafe { cuDevicePrimaryCtxSetFlags_v2(device, flags) })
 }
 
 fn is_active(device: cu::CUdevice) -> Answer<bool> {

@@ -208,6 +208,15 @@ const NAMES: &[(cudaError_t, &CStr)] = &[
         c"cudaErrorLaunchOutOfResources",
     ),
     (cudaErrorLaunchTimeout, c"cudaErrorLaunchTimeout"),
+    (
+        cudaErrorPeerAccessAlreadyEnabled,
+        c"cudaErrorPeerAccessAlreadyEnabled",
+    ),
+    (
+        cudaErrorPeerAccessNotEnabled,
+        c"cudaErrorPeerAccessNotEnabled",
+    ),
+    (cudaErrorTooManyPeers, c"cudaErrorTooManyPeers"),
     (cudaErrorSetOnActiveProcess, c"cudaErrorSetOnActiveProcess"),
     (cudaErrorContextIsDestroyed, c"cudaErrorContextIsDestroyed"),
     (cudaErrorAssert, c"cudaErrorAssert"),

@@ -9,7 +9,7 @@ use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};
 use super::launch::{self, Configuration};
 use super::rectangles::{self, Filled, Rows};
-use super::{binary, device, pointers, properties};
+use super::{binary, device, peers, pointers, properties};
 use crate::generated::manual::{Guest, Manual};
 use crate::generated::types::*;
 use gil_cuda::generated::stubs::*;
@@ -623,6 +623,134 @@ impl Manual for Guest {
     unsafe fn cudaHostGetFlags(_: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t {
         // SAFETY: the caller's.
         within(|| unsafe { cuMemHostGetFlags(pFlags, pHost) })
+    }
+
+    unsafe fn cudaDeviceCanAccessPeer(
+        _: u64,
+        canAccessPeer: *mut c_int,
+        device: c_int,
+        peerDevice: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceCanAccessPeer(canAccessPeer, device, peerDevice) })
+    }
+
+    unsafe fn cudaDeviceEnablePeerAccess(_: u64, peerDevice: c_int, flags: c_uint) -> cudaError_t {
+        returned(|| peers::enable(peerDevice, flags))
+    }
+
+    unsafe fn cudaDeviceDisablePeerAccess(_: u64, peerDevice: c_int) -> cudaError_t {
+        returned(|| peers::disable(peerDevice))
+    }
+
+    unsafe fn cudaDeviceGetP2PAttribute(
+        _: u64,
+        value: *mut c_int,
+        attr: cudaDeviceP2PAttr,
+        srcDevice: c_int,
+        dstDevice: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetP2PAttribute(value, attr, srcDevice, dstDevice) })
+    }
+
+    unsafe fn cudaMemcpyPeer(
+        _: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+    ) -> cudaError_t {
+        let way = Way {
+            to: dst,
+            from: src,
+            kind: cudaMemcpyDeviceToDevice,
+        };
+        let devices = [dstDevice, srcDevice];
+        // SAFETY: the caller's.
+        returned(|| unsafe { peers::copy(way, devices, count, None) })
+    }
+
+    unsafe fn cudaMemcpyPeerAsync(
+        _: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        let way = Way {
+            to: dst,
+            from: src,
+            kind: cudaMemcpyDeviceToDevice,
+        };
+        let devices = [dstDevice, srcDevice];
+        // SAFETY: the caller's.
+        returned(|| unsafe { peers::copy(way, devices, count, Some(stream)) })
+    }
+
+    unsafe fn cudaDeviceSetLimit(_: u64, limit: cudaLimit, value: usize) -> cudaError_t {
+        // SAFETY: it takes numbers.
+        within(|| unsafe { cuCtxSetLimit(limit, value) })
+    }
+
+    unsafe fn cudaDeviceGetLimit(_: u64, pValue: *mut usize, limit: cudaLimit) -> cudaError_t {
+        // SAFETY: the caller's.
+        within(|| unsafe { cuCtxGetLimit(pValue, limit) })
+    }
+
+    unsafe fn cudaDeviceSetCacheConfig(_: u64, cacheConfig: cudaFuncCache) -> cudaError_t {
+        // SAFETY: it takes a number.
+        within(|| unsafe { cuCtxSetCacheConfig(cacheConfig) })
+    }
+
+    unsafe fn cudaDeviceGetCacheConfig(_: u64, pCacheConfig: *mut cudaFuncCache) -> cudaError_t {
+        // SAFETY: the caller's.
+        within(|| unsafe { cuCtxGetCacheConfig(pCacheConfig) })
+    }
+
+    unsafe fn cudaSetDeviceFlags(_: u64, flags: c_uint) -> cudaError_t {
+        returned(|| device::set_flags(flags))
+    }
+
+    unsafe fn cudaGetDeviceFlags(_: u64, flags: *mut c_uint) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { put(flags, device::flags) }
+    }
+
+    unsafe fn cudaDeviceGetPCIBusId(
+        _: u64,
+        pciBusId: *mut c_char,
+        len: c_int,
+        device: c_int,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetPCIBusId(pciBusId, len, device) })
+    }
+
+    unsafe fn cudaDeviceGetByPCIBusId(
+        _: u64,
+        device: *mut c_int,
+        pciBusId: *const c_char,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        outside(|| unsafe { cuDeviceGetByPCIBusId(device, pciBusId) })
+    }
+
+    unsafe fn cudaChooseDevice(
+        _: u64,
+        device: *mut c_int,
+        prop: *const cudaDeviceProp,
+    ) -> cudaError_t {
+        let choose = || {
+            // SAFETY: the caller's.
+            let asked = unsafe { prop.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+            peers::choose(asked)
+        };
+        // SAFETY: the caller's.
+        unsafe { put(device, choose) }
     }
 
     unsafe fn cudaStreamCreate(_: u64, pStream: *mut cudaStream_t) -> cudaError_t {

@@ -10,6 +10,7 @@
 //! | [`copy`] | copies between memory, and of variables |
 //! | [`rectangles`] | copies of rectangles and boxes, and boxes that are set |
 //! | [`pointers`] | what is known of an address |
+//! | [`peers`] | other devices, and which device fits best |
 //! | `manual` | the entry points |
 
 #![allow(non_upper_case_globals, reason = "the API's constants, in patterns")]
@@ -20,6 +21,7 @@ pub mod device;
 pub mod error;
 pub mod launch;
 mod manual;
+pub mod peers;
 pub mod pointers;
 pub mod properties;
 pub mod rectangles;
