@@ -269,6 +269,19 @@ fn a_post_with_output_is_a_contradiction() {
     );
 }
 
+#[test]
+fn a_structure_with_addresses_is_not_forwarded() {
+    let text = GOOD
+        .replace("[constants", "[structs]\njob = [\"void *where\", \"int how\"]\n[constants")
+        .replace("const void *ptr", "const job *ptr")
+        .replace("in bytes(size)", "in job");
+    let error = error_of(&text);
+    assert!(
+        error.contains("the structure \"job\" has addresses"),
+        "{error}"
+    );
+}
+
 /// A kernel driver's table.
 const DRIVER: &str = r#"
 driver = "sample"
