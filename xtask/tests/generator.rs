@@ -272,7 +272,10 @@ fn a_post_with_output_is_a_contradiction() {
 #[test]
 fn a_structure_with_addresses_is_not_forwarded() {
     let text = GOOD
-        .replace("[constants", "[structs]\njob = [\"void *where\", \"int how\"]\n[constants")
+        .replace(
+            "[constants",
+            "[structs]\njob = [\"void *where\", \"int how\"]\n[constants",
+        )
         .replace("const void *ptr", "const job *ptr")
         .replace("in bytes(size)", "in job");
     let error = error_of(&text);
