@@ -4,7 +4,6 @@ use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::cuda::{board, driver};
 use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, guest_program};
-use std::collections::BTreeSet;
 
 fn run(board: &str, options: &[&str], source: &str) -> Finished {
     let program = guest_program(source, Link::Cuda).display().to_string();

@@ -4,7 +4,6 @@ use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::cuda::board;
 use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, Width, guest_program};
-use std::collections::BTreeSet;
 use std::process::Command;
 
 const PROGRAM: &str = "tests/guest/cuda_runtime.c";
