@@ -208,13 +208,14 @@ static void streams(void)
 /* What a function of the program's saw. */
 static struct {
 	atomic_int calls;
-	CUresult status, permitted[4];
+	CUresult status, permitted[5];
 	pthread_t thread;
 	CUstream stream;
 	int read;
 } seen;
 
 static int page[1024];
+static CUevent behind;
 
 static void called(void *data)
 {
@@ -227,6 +228,7 @@ static void called(void *data)
 	seen.permitted[1] = cuCtxSetCurrent(context);
 	seen.permitted[2] = cuStreamSynchronize(NULL);
 	seen.permitted[3] = cuCtxGetCurrent(&current);
+	seen.permitted[4] = behind ? cuEventQuery(behind) : 0;
 	page[1] = 4711;
 	*order = ++seen.calls;
 }
@@ -270,7 +272,12 @@ static void functions(void)
 	GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
 	OK(cuMemcpyHtoDAsync_v2(memory, page, 8, stream));
 	OK(cuEventRecord(end, stream));
+	/* What the functions ask of this event does not wait for this thread. */
+	behind = end;
+	OK(cuEventSynchronize(end));
 	OK(cuStreamSynchronize(stream));
+	IS(seen.permitted[4] == CUDA_ERROR_NOT_PERMITTED);
+	behind = NULL;
 	IS(seen.calls == 2 && first == 1 && second == 2);
 	IS(seen.read == 17 && !pthread_equal(seen.thread, pthread_self()));
 	IS(seen.status == CUDA_SUCCESS && seen.stream == stream);

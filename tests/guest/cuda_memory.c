@@ -2,6 +2,8 @@
 /* What CUDA's driver API promises of memory, over a driver that runs no kernels. */
 #include "cuda_memory.h"
 
+#include <unistd.h>
+
 static CUdevice device;
 static CUcontext context;
 
@@ -468,6 +470,39 @@ static void peers(void)
 	OK(cuMemFree_v2(one));
 }
 
+CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void *), void *data);
+
+static void fills(void *rows)
+{
+	usleep(20000);
+	memset(rows, 7, 64);
+}
+
+/* A rectangle behind a function of the program's has what that wrote. */
+static void behind_functions(void)
+{
+	unsigned char rows[64] = { 0 }, got[64];
+	CUdeviceptr memory;
+	CUstream stream;
+	copy2 copy = { { 0 }, { 0 }, 16, 4 };
+
+	OK(cuStreamCreate(&stream, 1));
+	OK(cuMemAlloc_v2(&memory, sizeof(rows)));
+	copy.from.kind = HOST;
+	copy.from.host = rows;
+	copy.from.pitch = 16;
+	copy.to.kind = DEVICE;
+	copy.to.device = memory;
+	copy.to.pitch = 16;
+	OK(cuLaunchHostFunc(stream, fills, rows));
+	OK(cuMemcpy2DAsync_v2(&copy, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemcpyDtoH_v2(got, memory, sizeof(got)));
+	IS(got[0] == 7 && got[63] == 7);
+	OK(cuMemFree_v2(memory));
+	OK(cuStreamDestroy_v2(stream));
+}
+
 int main(void)
 {
 	copy2 none = { .width = 1, .height = 1 };
@@ -482,6 +517,7 @@ int main(void)
 	pools();
 	pointers();
 	peers();
+	behind_functions();
 	OK(cuCtxDestroy_v2(context));
 	printf("%d failures\n", failures);
 	return failures != 0;

@@ -99,6 +99,9 @@ impl Session {
             return Err(Refusal::parameter("params", len as u64));
         }
         let place = call.input(params, len)?.cast_mut().cast::<u8>();
+        if place.is_null() && len > 0 {
+            return Err(Refusal::parameter("params", 0));
+        }
         let values = known.params.iter();
         let values = values.map(|it| place.wrapping_add(it.offset).cast());
         Ok((function, values.collect()))

@@ -9,7 +9,7 @@ use super::pinned::Staged;
 use super::rectangles::{self, Ask, Filled};
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
-use crate::back_end::{self, Call, Current, Objects, References, Refusal};
+use crate::back_end::{self, Call, Current, Enqueues, Objects, References, Refusal};
 use gil_cuda_common::ptx::Param;
 use gil_cuda_common::{image, jit};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
@@ -98,18 +98,19 @@ impl Session {
     /// A kernel's parameters, as the driver has them.
     fn params_of(&self, function: CUfunction) -> Result<Vec<Param>, CUresult> {
         let mut all = Vec::new();
-        while all.len() < PARAMS_MAX {
+        loop {
             let (mut offset, mut size) = (0, 0);
             let ask = self.driver().own.cuFuncGetParamInfo;
             // SAFETY: the function is alive; there is space for two numbers.
             match unsafe { ask(function, all.len(), &mut offset, &mut size) } {
+                // The driver reads a value for each of them.
+                CUDA_SUCCESS if all.len() == PARAMS_MAX => return Err(CUDA_ERROR_NOT_SUPPORTED),
                 CUDA_SUCCESS => all.push(Param { offset, size }),
                 // There are no more.
-                CUDA_ERROR_INVALID_VALUE => break,
+                CUDA_ERROR_INVALID_VALUE => return Ok(all),
                 error => return Err(error),
             }
         }
-        Ok(all)
     }
 
     /// An operation that is not begun.
@@ -145,7 +146,13 @@ impl Session {
     ) -> Result<CUresult, Refusal> {
         let len = back_end::size(bytes, "bytes")?;
         let mut from = call.keep_input(data, len)?;
-        if is_pinned && let Some(block) = self.pinned(at.context, len)? {
+        if from.is_null() && len > 0 {
+            return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
+        }
+        if is_pinned
+            && self.ranges.has(to, bytes)
+            && let Some(block) = self.pinned(at.context, len)?
+        {
             // SAFETY: the input has as many bytes.
             unsafe { block.fill(from, len) };
             from = block.address();
@@ -172,7 +179,13 @@ impl Session {
         let len = back_end::size(bytes, "bytes")?;
         let mut room = call.output(data, len)?;
         let mut to = room.as_mut_ptr();
-        if is_pinned && let Some(block) = self.pinned(at.context, len)? {
+        if to.is_null() && len > 0 {
+            return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
+        }
+        if is_pinned
+            && self.ranges.has(from, bytes)
+            && let Some(block) = self.pinned(at.context, len)?
+        {
             let place = std::mem::replace(&mut to, block.address());
             self.staged = Some(Staged::down(block, place, len));
         }
@@ -621,10 +634,15 @@ impl Manual for Board {
 
     /// The host signals the event; nothing here waits for it.
     fn gil_returned(
-        _: &mut Session,
+        session: &mut Session,
         call: &mut Call,
-        _: wire::GilReturnedArgs,
+        args: wire::GilReturnedArgs,
     ) -> Result<wire::GilReturnedReply, Refusal> {
+        let event = NewEvent {
+            number: args.event,
+            kept: false,
+        };
+        session.can_signal(call, event)?;
         call.report_own(Ending::Done);
         Ok(wire::GilReturnedReply {
             result: CUDA_SUCCESS,

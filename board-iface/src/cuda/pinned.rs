@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 const LEAST: usize = 1 << 12;
 /// Most bytes of a block. A longer copy is made without one.
 const MOST: usize = 1 << 28;
-/// Most bytes that a context has pinned; copies beyond it are made without.
+/// Most bytes that a session has pinned; copies beyond it are made without.
 const ALL_MOST: usize = 1 << 30;
 /// Of every context, from every context's point of view (`CU_MEMHOSTALLOC_PORTABLE`).
 const PORTABLE: u32 = 1;
@@ -82,26 +82,23 @@ impl Staged {
 
 /// A context's blocks.
 #[derive(Debug, Default)]
-pub struct Blocks {
-    free: Vec<Block>,
-    /// Bytes of all, those that are in use included.
-    len: usize,
-}
+pub struct Blocks(Vec<Block>);
 
 impl Blocks {
     /// One of at least so many bytes; `None` if there is to be none. The context is current.
-    pub fn take(&mut self, driver: &Driver, len: usize) -> Option<Block> {
+    /// `all` are the bytes of all blocks of the session, those that are in use included.
+    pub fn take(&mut self, driver: &Driver, len: usize, all: &mut usize) -> Option<Block> {
         if len > MOST {
             return None;
         }
         let len = len.max(LEAST).next_power_of_two();
-        let fitting = self.free.iter().position(|block| block.len == len);
+        let fitting = self.0.iter().position(|block| block.len == len);
         if let Some(at) = fitting {
-            return Some(self.free.swap_remove(at));
+            return Some(self.0.swap_remove(at));
         }
-        while self.len + len > ALL_MOST {
-            let block = self.free.pop()?;
-            self.release(driver, block);
+        while *all + len > ALL_MOST {
+            let block = self.0.pop()?;
+            release(driver, block, all);
         }
         let mut address = null_mut();
         // SAFETY: there is space for an address.
@@ -109,25 +106,25 @@ impl Blocks {
         if result != CUDA_SUCCESS || address.is_null() {
             return None;
         }
-        self.len += len;
+        *all += len;
         Some(Block { address, len })
     }
 
     /// Takes one back.
     pub fn give(&mut self, block: Block) {
-        self.free.push(block);
+        self.0.push(block);
     }
 
     /// Frees all that nothing uses. The context is current.
-    pub fn clear(&mut self, driver: &Driver) {
-        while let Some(block) = self.free.pop() {
-            self.release(driver, block);
+    pub fn clear(&mut self, driver: &Driver, all: &mut usize) {
+        while let Some(block) = self.0.pop() {
+            release(driver, block, all);
         }
     }
+}
 
-    fn release(&mut self, driver: &Driver, block: Block) {
-        self.len -= block.len;
-        // SAFETY: nothing uses it.
-        unsafe { (driver.own.cuMemFreeHost)(block.address) };
-    }
+fn release(driver: &Driver, block: Block, all: &mut usize) {
+    *all -= block.len;
+    // SAFETY: nothing uses it.
+    unsafe { (driver.own.cuMemFreeHost)(block.address) };
 }

@@ -75,11 +75,15 @@ impl Session {
                     .cuMemAllocFromPoolAsync
                     .map(|allocate| unsafe { allocate(&mut address, len, real, stream) }),
             };
-            made.set(address);
-            result.unwrap_or(CUDA_ERROR_NOT_SUPPORTED)
+            let result = result.unwrap_or(CUDA_ERROR_NOT_SUPPORTED);
+            if result == CUDA_SUCCESS {
+                made.set(address);
+            }
+            result
         };
         let result = self.put(call, at, Some(&work))?;
-        if result == CUDA_SUCCESS {
+        // It is there, also if something in front of it failed.
+        if made.get() != 0 {
             self.ranges
                 .add(made.get(), bytes, Owner::Stream(at.context));
         }
@@ -96,18 +100,19 @@ impl Session {
         if !self.ranges.is_allocated(address) {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        let result = self.put(
-            call,
-            at,
-            Some(&|functions, stream| {
-                let free = functions.cuMemFreeAsync;
-                // SAFETY: it is the session's, and was allocated at this address.
-                free.map_or(CUDA_ERROR_NOT_SUPPORTED, |free| unsafe {
-                    free(address, stream)
-                })
-            }),
-        )?;
-        if result == CUDA_SUCCESS {
+        let is_freed = Cell::new(false);
+        let work = |functions: &Functions, stream: CUstream| {
+            let free = functions.cuMemFreeAsync;
+            // SAFETY: it is the session's, and was allocated at this address.
+            let result = free.map_or(CUDA_ERROR_NOT_SUPPORTED, |free| unsafe {
+                free(address, stream)
+            });
+            is_freed.set(result == CUDA_SUCCESS);
+            result
+        };
+        let result = self.put(call, at, Some(&work))?;
+        // It is gone, also if something in front of it failed.
+        if is_freed.get() {
             self.ranges.take(address);
         }
         Ok(result)

@@ -46,6 +46,8 @@ pub struct Session {
     table: Table<Kind, Data>,
     pub(super) operations: Operations,
     pub(super) ranges: Ranges,
+    /// Bytes that it has pinned, of all contexts.
+    pinned_len: usize,
     /// What the copy has that is put on its stream next.
     pub(super) staged: Option<Staged>,
     /// The context that is current in the thread of the session's calls.
@@ -128,6 +130,7 @@ impl Session {
             table: Table::default(),
             operations: Operations::default(),
             ranges: Ranges::default(),
+            pinned_len: 0,
             staged: None,
             current: Handle::NULL,
         }
@@ -178,7 +181,10 @@ impl Session {
     pub(super) fn pinned(&mut self, context: Handle, len: usize) -> Result<Option<Block>, Refusal> {
         self.make_current(context)?;
         let driver = self.driver;
-        Ok(self.context(context)?.pinned.take(driver, len))
+        let mut all = self.pinned_len;
+        let block = self.context(context)?.pinned.take(driver, len, &mut all);
+        self.pinned_len = all;
+        Ok(block)
     }
 
     /// The copy that the last pinned memory was for was not begun.
@@ -278,8 +284,9 @@ impl Session {
                 memory: call.take_memory(),
             }),
             Err(error) => {
-                // The driver may use the call's memory for ever.
+                // The driver may use the call's memory for ever, and pinned memory likewise.
                 std::mem::forget(call.take_memory());
+                std::mem::forget(self.staged.take());
                 Err(error)
             }
         })
@@ -391,7 +398,9 @@ impl Session {
         }
         self.ranges.forget(|owner| owner.context() == context);
         let driver = self.driver;
-        self.context(context)?.pinned.clear(driver);
+        let mut all = self.pinned_len;
+        self.context(context)?.pinned.clear(driver, &mut all);
+        self.pinned_len = all;
         let (pointer, data) = self.table.remove(context, Kind::Context)?;
         self.driver.set_current(null_mut());
         self.current = Handle::NULL;
@@ -525,6 +534,12 @@ impl Drop for Session {
         for (number, _) in contexts.collect::<Vec<_>>() {
             let mut call = Call::new(gil_wire::generated::cuda::CU_CTX_DESTROY_V2, None, vec![]);
             let _ = self.destroy(&mut call, number);
+        }
+        for (number, _) in self.table.all() {
+            if self.made_pool(number) {
+                let mut call = Call::new(wire::CU_MEM_POOL_DESTROY, None, vec![]);
+                let _ = self.destroy_pool(&mut call, number);
+            }
         }
     }
 }

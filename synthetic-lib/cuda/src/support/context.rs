@@ -423,6 +423,7 @@ pub fn make(entry: u64, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
 /// # Errors
 /// The API's code.
 pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
+    permitted()?;
     let (object, context) = find(handle)?;
     if context.is_destroyed.swap(true, Ordering::Relaxed) {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
@@ -539,6 +540,7 @@ pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
 /// # Errors
 /// The API's code.
 pub fn release_primary(entry: u64, device: CUdevice, always: bool) -> CallResult<()> {
+    permitted()?;
     let last = primary(entry, device, |primary| match &mut primary.context {
         None if always => Ok(None),
         None => Err(CUDA_ERROR_INVALID_CONTEXT),

@@ -27,15 +27,62 @@ pub struct Event {
     /// Its context.
     pub context: Arc<Context>,
     flags: u32,
-    /// Its latest record; 0 for none. Who waits for it keeps it from being recorded anew.
-    recorded: Mutex<u64>,
+    recorded: Mutex<Recorded>,
     /// The last of the program's functions that the record is behind.
     after: AtomicU64,
 }
 
+/// An event's records.
+#[derive(Debug, Default)]
+struct Recorded {
+    /// The latest; 0 for none.
+    latest: u64,
+    /// Threads that wait for a record.
+    waiting: u32,
+    /// Earlier ones, which threads may wait for.
+    earlier: Vec<u64>,
+}
+
+impl Recorded {
+    /// Another is the latest one, or 0 for none. Nobody asks for the one before any more, but
+    /// those who wait for it.
+    fn replace(&mut self, entry: u64, latest: u64) -> CallResult<()> {
+        match std::mem::replace(&mut self.latest, latest) {
+            0 => Ok(()),
+            last if self.waiting > 0 => {
+                self.earlier.push(last);
+                Ok(())
+            }
+            last => streams::retire(entry, last),
+        }
+    }
+}
+
 impl Event {
-    fn recorded(&self) -> MutexGuard<'_, u64> {
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs what waits for the latest record, which stays known meanwhile; `None` if there is
+    /// none. Other threads may use the event while this one waits.
+    fn waiting<R>(&self, entry: u64, wait: impl FnOnce(u64) -> R) -> Option<R> {
+        let mut recorded = self.recorded();
+        let latest = recorded.latest;
+        if latest == 0 {
+            return None;
+        }
+        recorded.waiting += 1;
+        drop(recorded);
+        let result = wait(latest);
+        let mut recorded = self.recorded();
+        recorded.waiting -= 1;
+        if recorded.waiting == 0 {
+            for earlier in std::mem::take(&mut recorded.earlier) {
+                // The next call reports a session that is lost.
+                let _ = streams::retire(entry, earlier);
+            }
+        }
+        Some(result)
     }
 }
 
@@ -69,7 +116,7 @@ pub fn make(flags: u32) -> CallResult<CUevent> {
         let event = Event {
             context: context.clone(),
             flags,
-            recorded: Mutex::new(0),
+            recorded: Mutex::default(),
             after: AtomicU64::new(0),
         };
         create(Kind::Event, new_number(), Details::Event(event))
@@ -81,6 +128,7 @@ pub fn make(flags: u32) -> CallResult<CUevent> {
 /// # Errors
 /// The API's code.
 pub fn destroy(entry: u64, handle: CUevent) -> CallResult<()> {
+    context::permitted()?;
     context::initialized()?;
     let object = Object::find(Kind::Event, handle)?;
     Object::release(Kind::Event, handle, entry)?;
@@ -95,12 +143,8 @@ pub fn destroy(entry: u64, handle: CUevent) -> CallResult<()> {
 
 /// Nobody asks for its record any more.
 pub fn forget(entry: u64, event: &Event) {
-    let mut recorded = event.recorded();
-    if *recorded != 0 {
-        // The next call reports a session that is lost.
-        let _ = streams::retire(entry, *recorded);
-        *recorded = 0;
-    }
+    // The next call reports a session that is lost.
+    let _ = event.recorded().replace(entry, 0);
 }
 
 /// Records what is on a stream so far, with flags.
@@ -136,11 +180,7 @@ pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
                 streams::enqueue(entry, call, context, lane, &[])?;
                 lane.has_one_more(context);
                 event.after.store(lane.after(), Ordering::Relaxed);
-                let last = std::mem::replace(&mut *recorded, signals.number.0);
-                match last {
-                    0 => Ok(()),
-                    last => streams::retire(entry, last),
-                }
+                recorded.replace(entry, signals.number.0)
             })
         })
     })
@@ -158,11 +198,11 @@ pub fn stream_waits(entry: u64, stream: CUstream, event: CUevent, flags: u32) ->
         with(event, |event| {
             streams::with_lane(context, stream, |lane| {
                 let recorded = event.recorded();
-                if *recorded == 0 {
+                if recorded.latest == 0 {
                     return Ok(());
                 }
                 streams::order(entry, context, lane)?;
-                post_wait(entry, context, lane, *recorded)?;
+                post_wait(entry, context, lane, recorded.latest)?;
                 lane.comes_after(event.after.load(Ordering::Relaxed));
                 lane.has_one_more(context);
                 Ok(())
@@ -200,14 +240,13 @@ fn post_wait(entry: u64, context: &Context, lane: &streams::Lane, recorded: u64)
 pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
     context::permitted()?;
     with(event, |event| {
-        let recorded = event.recorded();
-        if *recorded == 0 {
-            return Ok(());
-        }
-        let observed = gil_guest::client()
-            .and_then(|client| client.observe(op, entry, &[*recorded]))
-            .map_err(|error| Guest::failed(op, &error))?;
-        streams::judge(&event.context, &observed)
+        let waited = event.waiting(entry, |recorded| {
+            let observed = gil_guest::client()
+                .and_then(|client| client.observe(op, entry, &[recorded]))
+                .map_err(|error| Guest::failed(op, &error))?;
+            streams::judge(&event.context, &observed)
+        });
+        waited.unwrap_or(Ok(()))
     })
 }
 
@@ -216,9 +255,10 @@ pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
 /// # Errors
 /// `CUDA_ERROR_NOT_READY` if not, or as [`finish`].
 pub fn query(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
-    with(event, |event| match *event.recorded() {
-        0 => Ok(()),
-        recorded => streams::is_over(entry, op, &event.context, recorded),
+    context::permitted()?;
+    with(event, |event| match &*event.recorded() {
+        Recorded { latest: 0, .. } => Ok(()),
+        recorded => streams::is_over(entry, op, &event.context, recorded.latest),
     })
 }
 
@@ -228,9 +268,11 @@ pub fn query(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
 /// `CUDA_ERROR_NOT_READY` if either has not ended, `CUDA_ERROR_INVALID_HANDLE` if either is
 /// not recorded or has no times, or as [`finish`].
 pub fn between(entry: u64, op: Op, start: CUevent, end: CUevent) -> CallResult<f32> {
+    context::permitted()?;
     let ended_at = |event: CUevent| {
         with(event, |event| {
-            let recorded = *event.recorded();
+            let known = event.recorded();
+            let recorded = known.latest;
             if recorded == 0 || event.flags & NO_TIMES != 0 {
                 return Err(CUDA_ERROR_INVALID_HANDLE);
             }

@@ -98,13 +98,19 @@ pub fn settle(lane: &Lane) {
 pub fn put(entry: u64, op: Op, stream: CUstream, function: Function) -> CallResult<()> {
     context::with(|context| {
         streams::with_lane(context, stream, |lane| {
+            let client = gil_guest::client().map_err(|error| Guest::failed(op, &error))?;
             streams::order(entry, context, lane)?;
-            let reached = streams::mark(entry, context, lane, &[], true)?;
-            let returned = new_number();
-            streams::mark(entry, context, lane, &[returned.0], false)?;
-            lane.has_one_more(context);
+            // Known before what tells other streams to come behind it.
             let number = begin();
             lane.comes_after(number);
+            let returned = new_number();
+            let marks = || -> CallResult<u64> {
+                let reached = streams::mark(entry, context, lane, &[], true)?;
+                streams::mark(entry, context, lane, &[returned.0], false)?;
+                Ok(reached)
+            };
+            let reached = marks().inspect_err(|_| end(number))?;
+            lane.has_one_more(context);
             let place = Place {
                 context: context.clone(),
                 reached,
@@ -112,7 +118,6 @@ pub fn put(entry: u64, op: Op, stream: CUstream, function: Function) -> CallResu
                 number,
             };
             let left = place.clone();
-            let client = gil_guest::client().map_err(|error| Guest::failed(op, &error))?;
             // SAFETY: a program that gives a function to a stream agrees to another thread.
             let job = unsafe {
                 callbacks::event_job(move |ended| {

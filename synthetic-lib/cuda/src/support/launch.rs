@@ -468,6 +468,10 @@ unsafe fn other(
                 return Ok(());
             };
             post(entry, context, lane, &args, &front)?;
+            // The launch is made, also if another thread destroyed the stream meanwhile.
+            let Ok(stream_of) = streams::of(context, stream) else {
+                return Ok(());
+            };
             let latest = Latest {
                 handle: handle.addr(),
                 stream_handle: stream.addr(),
@@ -476,7 +480,7 @@ unsafe fn other(
                 front,
                 function: object.clone(),
                 context: context.clone(),
-                stream: streams::of(context, stream)?,
+                stream: stream_of,
             };
             // One that cannot be kept is looked for again.
             let _ = LATEST.try_with(|place| {

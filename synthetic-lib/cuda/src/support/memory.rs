@@ -115,14 +115,18 @@ pub fn note_pooled(address: u64, len: u64, context: &Arc<Context>, pool: CUmemor
     devices().insert(address, Range::of(len, context, pool));
 }
 
-/// Whether an address is where memory of the device's begins.
-pub fn begins(address: u64) -> bool {
-    devices().contains_key(&address)
+/// The number of the device's memory that begins at an address.
+pub fn beginning(address: u64) -> Option<u64> {
+    devices().get(&address).map(|range| range.id)
 }
 
-/// Memory at this address is gone.
-pub fn is_freed(address: u64) {
-    devices().remove(&address);
+/// The memory of this number at this address is gone. Another thread may have memory there
+/// by now.
+pub fn is_freed(address: u64, id: u64) {
+    let mut all = devices();
+    if all.get(&address).is_some_and(|range| range.id == id) {
+        all.remove(&address);
+    }
 }
 
 /// What is known of an address.
@@ -270,9 +274,9 @@ pub fn free(entry: u64, address: CUdeviceptr) -> CallResult<()> {
         }
         let known = |all: &BTreeMap<u64, Range>| {
             let range = all.get(&address)?;
-            Some(range.context.clone())
+            Some((range.context.clone(), range.id))
         };
-        let owner = known(&devices()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let (owner, id) = known(&devices()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         streams::finish_all(entry, wire::CU_MEM_FREE_V2, &owner)?;
         let args = wire::CuMemFreeV2Args {
             current: owner.number,
@@ -284,7 +288,7 @@ pub fn free(entry: u64, address: CUdeviceptr) -> CallResult<()> {
             Guest::check(reply.result)
         });
         freed.or_else(|code| context.failed(code))?;
-        devices().remove(&address);
+        is_freed(address, id);
         Ok(())
     })
 }

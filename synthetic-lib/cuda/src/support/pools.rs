@@ -403,9 +403,7 @@ pub fn allocate_from(of: Of, bytes: usize, pool: CUmemoryPool) -> CallResult<CUd
 /// `CUDA_ERROR_INVALID_VALUE` for what was not allocated, or the API's code.
 pub fn free(of: Of, address: CUdeviceptr) -> CallResult<()> {
     context::with(|context| context.healthy())?;
-    if !memory::begins(address) {
-        return Err(CUDA_ERROR_INVALID_VALUE);
-    }
+    let id = memory::beginning(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     of.on(Engine::NONE, |context, lane, request, event| {
         let args = wire::CuMemFreeAsyncArgs {
             current: context.number,
@@ -417,7 +415,7 @@ pub fn free(of: Of, address: CUdeviceptr) -> CallResult<()> {
             let reply: wire::CuMemFreeAsyncReply = reply.decode()?;
             Guest::check(reply.result)
         })?;
-        memory::is_freed(address);
+        memory::is_freed(address, id);
         Ok(())
     })
 }

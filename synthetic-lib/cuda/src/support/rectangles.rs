@@ -3,7 +3,7 @@
 
 use super::context;
 use super::copy::{Of, ended, host, nothing, on_device};
-use super::{memory, streams};
+use super::{function, memory, streams};
 use crate::generated::manual::Request;
 use crate::generated::types::*;
 use gil_guest::api::CallResult;
@@ -242,6 +242,7 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
         (Place::Device(_), Place::Host(place)) => {
             host(place, size[0])?;
             of.on(Engine::COPY_IN, |context, lane, mut request, event| {
+                function::settle(lane);
                 // SAFETY: the caller's.
                 let data = unsafe { request.input_rows(place, from.rows(size)?) }?;
                 forward(request, &copy, (context, lane, event), data, OutRoom::Null)
