@@ -208,7 +208,7 @@ static void streams(void)
 /* What a function of the program's saw. */
 static struct {
 	atomic_int calls;
-	CUresult status, permitted[5];
+	CUresult status, permitted[4];
 	pthread_t thread;
 	CUstream stream;
 	int read;
@@ -228,7 +228,6 @@ static void called(void *data)
 	seen.permitted[1] = cuCtxSetCurrent(context);
 	seen.permitted[2] = cuStreamSynchronize(NULL);
 	seen.permitted[3] = cuCtxGetCurrent(&current);
-	seen.permitted[4] = behind ? cuEventQuery(behind) : 0;
 	page[1] = 4711;
 	*order = ++seen.calls;
 }
@@ -244,6 +243,12 @@ static void sleeps(void *data)
 {
 	usleep(20000);
 	*(int *)data = 1;
+}
+
+static void asks(void *data)
+{
+	usleep(20000);
+	*(CUresult *)data = cuEventQuery(behind);
 }
 
 static void functions(void)
@@ -272,12 +277,7 @@ static void functions(void)
 	GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
 	OK(cuMemcpyHtoDAsync_v2(memory, page, 8, stream));
 	OK(cuEventRecord(end, stream));
-	/* What the functions ask of this event does not wait for this thread. */
-	behind = end;
-	OK(cuEventSynchronize(end));
 	OK(cuStreamSynchronize(stream));
-	IS(seen.permitted[4] == CUDA_ERROR_NOT_PERMITTED);
-	behind = NULL;
 	IS(seen.calls == 2 && first == 1 && second == 2);
 	IS(seen.read == 17 && !pthread_equal(seen.thread, pthread_self()));
 	IS(seen.status == CUDA_SUCCESS && seen.stream == stream);
@@ -288,6 +288,14 @@ static void functions(void)
 	value = 0;
 	OK(cuMemcpyDtoH_v2(&value, memory + 4, 4));
 	IS(value == 4711);
+
+	/* What a function asks of an event does not wait for the thread that waits for that. */
+	CUresult asked = CUDA_SUCCESS;
+	behind = end;
+	OK(cuLaunchHostFunc(stream, asks, &asked));
+	OK(cuEventRecord(end, stream));
+	OK(cuEventSynchronize(end));
+	IS(asked == CUDA_ERROR_NOT_PERMITTED);
 
 	/* What is behind it takes as long as it does; another stream goes on, unless it waits. */
 	OK(cuEventRecord(start, stream));
