@@ -284,9 +284,10 @@ impl Session {
                 memory: call.take_memory(),
             }),
             Err(error) => {
-                // The driver may use the call's memory for ever, and pinned memory likewise.
+                // The driver may use the call's memory for ever, and pinned memory likewise: its
+                // block is no other copy's any more.
                 std::mem::forget(call.take_memory());
-                std::mem::forget(self.staged.take());
+                self.staged = None;
                 Err(error)
             }
         })
