@@ -1,6 +1,6 @@
 //! What the guest's CUDA library, the board's back end and the null driver compute alike:
-//! how long the image of a module is, which parameters the kernels of a PTX text have, and which options
-//! of the compiler are numbers.
+//! how long the image of a module is, which parameters the kernels of a PTX text have, which options
+//! of the compiler are numbers, and how much of a device a launch needs.
 
 #![forbid(unsafe_code)]
 
@@ -9,3 +9,4 @@ pub mod image;
 pub mod jit;
 pub mod names;
 pub mod ptx;
+pub mod room;

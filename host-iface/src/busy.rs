@@ -65,7 +65,8 @@ impl Busy {
 impl Engine {
     fn add(&mut self, start_ns: u64, end_ns: u64) {
         match self.ahead.back_mut() {
-            Some(last) if last.1 == start_ns => last.1 = end_ns,
+            // Those that share it overlap.
+            Some(last) if last.1 >= start_ns => last.1 = last.1.max(end_ns),
             _ => self.ahead.push_back((start_ns, end_ns)),
         }
         if self.ahead.len() > AHEAD_MAX {

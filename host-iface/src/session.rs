@@ -667,6 +667,7 @@ mod tests {
             submit_ns: 0,
             queue: None,
             engine: gil_timing::Engine::NONE,
+            share: gil_timing::Share::WHOLE,
             order: Order::Command,
             waits: vec![2; MAX_WAITS - 3],
             observable: true,

@@ -495,6 +495,53 @@ static void own_streams(void)
 	OK(cuStreamDestroy_v2(free_one));
 }
 
+#define ROUNDS 100
+
+/* Milliseconds of ROUNDS launches on each of two streams. */
+static float on_two_streams(CUfunction kernel, unsigned int blocks, unsigned int threads)
+{
+	CUstream streams[2];
+	CUevent start, ends[2];
+	float took, longest = 0;
+
+	OK(cuEventCreate(&start, 0));
+	for (int n = 0; n < 2; n++) {
+		OK(cuStreamCreate(&streams[n], 1));
+		OK(cuEventCreate(&ends[n], 0));
+	}
+	OK(cuEventRecord(start, streams[0]));
+	for (int round = 0; round < ROUNDS; round++)
+		for (int n = 0; n < 2; n++)
+			OK(cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, streams[n], NULL, NULL));
+	for (int n = 0; n < 2; n++)
+		OK(cuEventRecord(ends[n], streams[n]));
+	for (int n = 0; n < 2; n++) {
+		OK(cuEventSynchronize(ends[n]));
+		OK(cuEventElapsedTime(&took, start, ends[n]));
+		longest = took > longest ? took : longest;
+		OK(cuStreamDestroy_v2(streams[n]));
+		OK(cuEventDestroy_v2(ends[n]));
+	}
+	OK(cuEventDestroy_v2(start));
+	return longest;
+}
+
+/* Kernels of two streams run together if the device has room for both. */
+static void together(void)
+{
+	CUfunction none;
+	int multiprocessors, blocks;
+	float one, both;
+
+	OK(cuModuleGetFunction(&none, module, "none"));
+	OK(cuDeviceGetAttribute(&multiprocessors, 16, 0));
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, none, 1024, 0));
+	blocks *= multiprocessors;
+	both = on_two_streams(none, blocks / 2, 1024);
+	one = on_two_streams(none, blocks / 2 + 1, 1024);
+	IS(both > 0 && one > both * 1.5);
+}
+
 int main(void)
 {
 	/* What a program that stops had come to. */
@@ -510,6 +557,7 @@ int main(void)
 	launches();
 	questions();
 	streams();
+	together();
 	functions();
 	behind_errors();
 	own_streams();

@@ -5,8 +5,9 @@ use crate::contention::Contention;
 use crate::known::Known;
 use crate::lane::Lane;
 use crate::occupied::Occupied;
+use crate::share::Share;
 use foldhash::HashMap;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most engines that are shared; a guest that names more devices than there are
@@ -19,6 +20,8 @@ pub struct Engines {
     shared: Arc<Mutex<Shared>>,
     /// Events known to all timelines.
     known: Arc<AtomicUsize>,
+    /// How many timelines there have been.
+    timelines: Arc<AtomicU32>,
     /// Of the processors among them.
     contention: Contention,
 }
@@ -50,6 +53,11 @@ impl Engines {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A new timeline's number.
+    pub(crate) fn next_timeline(&self) -> u32 {
+        self.timelines.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// A new timeline's part of the events known to all.
     pub(crate) fn known(&self) -> Known {
         Known::of(self.known.clone())
@@ -61,9 +69,12 @@ impl Engines {
         shared.occupied.len() < SHARED_MAX || shared.occupied.contains_key(&lane)
     }
 
-    pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
+    pub(crate) fn free_for(&self, lane: Lane, share: Share) -> u64 {
         let shared = self.shared();
-        shared.occupied.get(&lane).map_or(0, |one| one.free_ns)
+        shared
+            .occupied
+            .get(&lane)
+            .map_or(0, |one| one.free_for(share))
     }
 
     /// Has an engine occupied, as `occupy` says.

@@ -4,9 +4,10 @@
 use crate::engines::Engines;
 use crate::lane::Lane;
 use crate::occupied::Occupied;
+use crate::share::Share;
 use crate::{Engine, Event, QueueRef};
 use foldhash::HashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most lanes remembered in which nothing waits: a guest may make up devices.
 const IDLE_MAX: usize = 1024;
@@ -36,12 +37,13 @@ pub(crate) struct Head {
     pub(crate) turn: Turn,
     pub(crate) event: Event,
     lane: Lane,
+    share: Share,
 }
 
 #[derive(Debug, Default)]
 struct State {
     occupied: Occupied,
-    waiting: BTreeSet<(Rank, Event)>,
+    waiting: BTreeMap<(Rank, Event), Share>,
     head: Option<Head>,
 }
 
@@ -51,6 +53,8 @@ pub(crate) struct Lanes {
     lanes: HashMap<Lane, State>,
     heads: BTreeSet<Head>,
     engines: Engines,
+    /// The timeline's number.
+    timeline: u32,
     /// What the shared engines had served when the heads were looked at last.
     looked: u64,
 }
@@ -60,6 +64,7 @@ impl Lanes {
     pub(crate) fn sharing(engines: Engines) -> Self {
         Self {
             looked: engines.served(),
+            timeline: engines.next_timeline(),
             engines,
             ..Self::default()
         }
@@ -68,6 +73,11 @@ impl Lanes {
     /// The number of the operation that is enqueued now.
     pub(crate) fn next_number(&self) -> u64 {
         self.engines.next_number()
+    }
+
+    /// A share of an engine that an operation of this timeline needs.
+    pub(crate) fn share(&self, share: Share) -> Share {
+        share.on(self.timeline)
     }
 
     /// The lane of an operation on this queue that occupies this engine.
@@ -91,10 +101,10 @@ impl Lanes {
     }
 
     /// An operation became a candidate.
-    pub(crate) fn insert(&mut self, lane: Lane, rank: Rank, event: Event) {
+    pub(crate) fn insert(&mut self, (lane, share): (Lane, Share), rank: Rank, event: Event) {
         self.forget_idle();
         let state = self.lanes.entry(lane).or_default();
-        state.waiting.insert((rank, event));
+        state.waiting.insert((rank, event), share);
         self.refresh(lane);
     }
 
@@ -141,7 +151,7 @@ impl Lanes {
         let is_remembered = self.engines.contention().counts() && head.lane.is_processor();
         let occupy = |occupied: &mut Occupied| match is_remembered {
             true => occupied.during(start_ns, end_ns),
-            false => occupied.until(end_ns),
+            false => occupied.part(start_ns, end_ns, head.share),
         };
         let state = self.lanes.entry(head.lane).or_default();
         state.waiting.remove(&(head.turn.rank, head.event));
@@ -171,26 +181,29 @@ impl Lanes {
         self.heads.iter().map(move |head| (*head, crowded(head)))
     }
 
-    /// When a lane is free.
-    pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
+    /// When a lane has room for this share.
+    pub(crate) fn free_for(&self, lane: Lane, share: Share) -> u64 {
         match lane.is_shared {
-            true => self.engines.free_ns(lane),
+            true => self.engines.free_for(lane, share),
             false => self
                 .lanes
                 .get(&lane)
-                .map_or(0, |state| state.occupied.free_ns),
+                .map_or(0, |state| state.occupied.free_for(share)),
         }
     }
 
     fn refresh(&mut self, lane: Lane) {
-        let free_ns = self.free_ns(lane);
+        let first = |state: &State| state.waiting.first_key_value().map(|(_, share)| *share);
+        let share = self.lanes.get(&lane).and_then(first).unwrap_or_default();
+        let free_ns = self.free_for(lane, share);
         let Some(state) = self.lanes.get_mut(&lane) else {
             return;
         };
         if let Some(old) = state.head.take() {
             self.heads.remove(&old);
         }
-        state.head = state.waiting.first().map(|&(rank, event)| Head {
+        let first = state.waiting.first_key_value();
+        state.head = first.map(|(&(rank, event), &share)| Head {
             turn: Turn {
                 start_ns: rank.0.max(free_ns),
                 needs_engine: lane.engine.is_some(),
@@ -198,6 +211,7 @@ impl Lanes {
             },
             event,
             lane,
+            share,
         });
         self.heads.extend(state.head);
     }

@@ -10,9 +10,13 @@
 //! ready = max(submit + launch,
 //!             end of every waited event + gap,
 //!             end of what its queue orders before it + gap)
-//! start = max(ready, end of the engine's last published one)
+//! start = max(ready, when the engine has room behind the last published one)
 //! end   = start + duration
 //! ```
+//!
+//! An engine has room when the last published operation has ended; for one that needs only a
+//! [`Share`] of it, behind others of its group, when the last has started and those that run leave
+//! so much.
 //!
 //! `launch` and `gap` are the operation's [`Delays`], which are 0 if nobody measured them.
 //!
@@ -51,6 +55,7 @@ mod lane;
 mod lanes;
 mod occupied;
 mod queues;
+mod share;
 mod timeline;
 mod transfer;
 
@@ -61,13 +66,15 @@ pub use delays::Delays;
 pub use engines::Engines;
 pub use known::MAX_KNOWN;
 pub use lanes::Turn;
+pub use share::Share;
 pub use timeline::{MAX_UNRESOLVED, MAX_WAITS, Timeline};
 pub use transfer::Transfer;
 
 /// Number of an event; every operation has one.
 pub type Event = u64;
 
-/// Part of a device that one operation occupies at a time, by number.
+/// Part of a device that one operation occupies at a time, or several that leave room for each
+/// other, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Engine(pub u8);
 
@@ -129,6 +136,8 @@ pub struct Operation {
     pub queue: Option<QueueRef>,
     /// The engine that it occupies.
     pub engine: Engine,
+    /// How much of it.
+    pub share: Share,
     /// How it is ordered on its queue.
     pub order: Order,
     /// What it waits for. Events that are not known are taken for user events

@@ -1,5 +1,6 @@
 //! When an engine is occupied.
 
+use crate::share::Share;
 use std::collections::VecDeque;
 
 /// Most stretches of time that are remembered of an engine. Those that follow one
@@ -11,15 +12,53 @@ const STRETCHES_MAX: usize = 1024;
 pub(crate) struct Occupied {
     /// When the last of them ends.
     pub(crate) free_ns: u64,
+    /// None that is published later starts earlier.
+    from_ns: u64,
+    /// When those end that have a part of it, and may be at work at `from_ns`. All are of one
+    /// group.
+    parts: Vec<(u64, Share)>,
     /// From when until when there are any: in their order, none overlaps another.
     /// Kept only of processors that contend.
     stretches: VecDeque<(u64, u64)>,
 }
 
 impl Occupied {
-    /// One is published, which starts no earlier than the last ends.
+    /// The earliest moment at which one more that needs this share may start: those that were
+    /// published before have started, and leave so much.
+    pub(crate) fn free_for(&self, share: Share) -> u64 {
+        let goes_with = |(_, part): &(u64, Share)| part.goes_with(share);
+        if !self.parts.first().is_some_and(goes_with) {
+            return self.free_ns;
+        }
+        let has_room = |at_ns: u64| {
+            let at_work = self.parts.iter().filter(|(end_ns, _)| *end_ns > at_ns);
+            share.fits(at_work.map(|(_, part)| *part))
+        };
+        let ends = self.parts.iter().map(|(end_ns, _)| *end_ns);
+        let moments = ends.filter(|end_ns| *end_ns > self.from_ns);
+        let moments = moments.chain([self.from_ns]);
+        moments
+            .filter(|at_ns| has_room(*at_ns))
+            .min()
+            .unwrap_or(self.free_ns)
+    }
+
+    /// One is published, which starts no earlier than [`free_for`](Self::free_for) says.
+    pub(crate) fn part(&mut self, start_ns: u64, end_ns: u64, share: Share) {
+        if share.is_whole() {
+            return self.until(end_ns);
+        }
+        self.from_ns = self.from_ns.max(start_ns);
+        self.free_ns = self.free_ns.max(end_ns);
+        self.parts.retain(|(end_ns, _)| *end_ns > start_ns);
+        self.parts.push((end_ns, share));
+    }
+
+    /// One that needs all of it is published, which starts no earlier than the last ends.
     pub(crate) fn until(&mut self, end_ns: u64) {
         self.free_ns = end_ns.max(self.free_ns);
+        self.from_ns = self.free_ns;
+        self.parts.clear();
     }
 
     /// The same, and when it runs is remembered.
@@ -62,6 +101,46 @@ mod tests {
         let expected: Vec<u64> = (10..30).chain(40..50).collect();
         assert_eq!(at_work, expected);
         assert_eq!((engine.free_ns, engine.stretches.len()), (50, 2));
+    }
+
+    #[test]
+    fn parts_run_together_as_far_as_they_fit() {
+        let mut engine = Occupied::default();
+        let share = |thousandths| Share::of_thousand(thousandths, 7);
+        let [third, half, most] = [333, 500, 900].map(share);
+        engine.until(10);
+        assert_eq!(engine.free_for(third), 10);
+        engine.part(10, 100, half);
+        engine.part(10, 40, third);
+        // A sixth is left until 40, half until 100.
+        assert_eq!(engine.free_for(share(160)), 10);
+        assert_eq!(
+            [third, half, most].map(|it| engine.free_for(it)),
+            [40, 40, 100]
+        );
+        assert_eq!(engine.free_for(Share::WHOLE), 100);
+        // Another group has its turn when all of these have ended.
+        assert_eq!(engine.free_for(Share::of_thousand(10, 8)), 100);
+        engine.part(50, 60, half);
+        // None starts before one that was published earlier.
+        assert_eq!(engine.free_for(share(1)), 60);
+        engine.until(120);
+        assert_eq!(engine.free_for(third), 120);
+    }
+
+    #[test]
+    fn there_are_only_so_many_parts() {
+        let mut engine = Occupied::default();
+        let smallest = Share::of_thousand(0, 7);
+        for at_ns in 0..1000 {
+            let start_ns = engine.free_for(smallest).max(at_ns);
+            engine.part(start_ns, start_ns + 1_000_000, smallest);
+        }
+        assert!(
+            engine.parts.len() <= Share::MOST_PARTS,
+            "{}",
+            engine.parts.len()
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@ use crate::known::Known;
 use crate::lane::Lane;
 use crate::lanes::{Head, Lanes};
 use crate::queues::Queues;
+use crate::share::Share;
 use crate::{
     Candidate, Delays, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times,
 };
@@ -41,6 +42,7 @@ struct Record<E> {
     submitted_ns: u64,
     queue: Option<QueueRef>,
     lane: Lane,
+    share: Share,
     /// How many were enqueued before.
     number: u64,
     /// Dependencies without a known end.
@@ -95,6 +97,7 @@ impl<E: Copy + Default> Timeline<E> {
             submitted_ns: op.submit_ns,
             queue: op.queue,
             lane: self.lanes.lane(op.queue, op.engine),
+            share: self.lanes.share(op.share),
             number: self.lanes.next_number(),
             open_waits: 0,
             blocked_waits: 0,
@@ -122,7 +125,8 @@ impl<E: Copy + Default> Timeline<E> {
         self.known.add();
         self.waits += record.waits;
         if record.open_waits == 0 {
-            self.lanes.insert(record.lane, record.rank(), op.event);
+            self.lanes
+                .insert((record.lane, record.share), record.rank(), op.event);
         }
         let is_blocked = record.blocked_waits > 0;
         self.open.insert(op.event, record);
@@ -369,7 +373,10 @@ impl<E: Copy + Default> Timeline<E> {
         let is_first = in_order.is_none_or(|queue| {
             matches!(self.queue_end(queue.id), QueueEnd::Resolved(end_ns) if lets_start(end_ns))
         });
-        let free_ns = self.lanes.free_ns(self.lanes.lane(op.queue, op.engine));
+        let free_ns = self.lanes.free_for(
+            self.lanes.lane(op.queue, op.engine),
+            self.lanes.share(op.share),
+        );
         let launched_ns = op.delays.launched(op.submit_ns);
         launched_ns <= by_ns && free_ns <= by_ns && is_first && op.waits.iter().all(ended)
     }
@@ -395,7 +402,7 @@ impl<E: Copy + Default> Timeline<E> {
             record.open_waits -= 1;
             if record.open_waits == 0 {
                 let rank = record.rank();
-                self.lanes.insert(record.lane, rank, waiter);
+                self.lanes.insert((record.lane, record.share), rank, waiter);
             }
         }
     }

@@ -216,6 +216,7 @@ impl Program {
             submit_ns: self.now_ns + new.delay,
             queue: Some(queue(new.queue)),
             engine: if is_fence { Engine::NONE } else { new.engine },
+            share: gil_timing::Share::WHOLE,
             order: new.order,
             waits: new.waits.iter().map(named).collect(),
             observable: true,

@@ -34,7 +34,7 @@ pub enum Class {
     Look,
 }
 
-/// Part of a device that one operation occupies at a time, by number: what an
+/// Part of a device that one operation occupies at a time, or several by their shares, by number: what an
 /// API's operations occupy is the API's to say, and nothing between the guest
 /// and the board asks what an engine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -56,6 +56,43 @@ impl Engine {
     pub const PROCESSOR_FIRST: Self = Self(8);
     /// The greatest number: a device has no more engines.
     pub const LAST: Self = Self(15);
+}
+
+/// How much of its engine an operation needs: thousandths in the lower ten bits, and above them
+/// the number of a group, of the process. Operations of one group whose shares fit into the
+/// engine together run at the same time; those of different groups take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Share(pub u32);
+
+impl Share {
+    const BITS: u32 = 10;
+    /// All of it.
+    pub const WHOLE: Self = Self(1000);
+
+    /// Of so many thousandths, for a group of which the lower 22 bits count.
+    #[inline]
+    pub const fn of_thousand(thousandths: u16, group: u32) -> Self {
+        if thousandths >= 1000 {
+            return Self::WHOLE;
+        }
+        Self(thousandths as u32 | group << Self::BITS)
+    }
+
+    /// Whether it is all of it.
+    #[inline(always)]
+    pub const fn is_whole(self) -> bool {
+        self.0 == Self::WHOLE.0
+    }
+
+    /// Thousandths; a peer may have written more than there are.
+    pub const fn thousandths(self) -> u16 {
+        (self.0 & ((1 << Self::BITS) - 1)) as u16
+    }
+
+    /// The group.
+    pub const fn group(self) -> u32 {
+        self.0 >> Self::BITS
+    }
 }
 
 /// How an operation is ordered with the others of its queue.
@@ -101,6 +138,8 @@ pub struct Envelope<'a> {
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
     pub engine: Engine,
+    /// How much of the engine.
+    pub share: Share,
     /// How it is ordered with the others of its queue.
     pub order: Order,
     /// Whether an enqueue returns only when its operation is complete; of a wait
@@ -144,6 +183,7 @@ impl Envelope<'_> {
             spent: 0,
             queue: None,
             engine: Engine::NONE,
+            share: Share::WHOLE,
             order: Order::Command,
             blocking: false,
             waits: Cow::Borrowed(&[]),
@@ -356,6 +396,7 @@ mod tests {
                 device: 1,
             }),
             engine: Engine::COPY_IN,
+            share: Share::of_thousand(250, 9),
             order: Order::Command,
             blocking: true,
             waits: vec![1, 2, 3].into(),
@@ -480,6 +521,7 @@ mod tests {
                 spent,
                 queue: queue.map(|(id, in_order, device)| Queue { id, in_order, device }),
                 engine: Engine(engine),
+                share: Share::WHOLE,
                 order: [Order::Command, Order::Marker, Order::Barrier][order],
                 blocking,
                 waits: waits.into(),

@@ -7,7 +7,7 @@ use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::cuda::Kind;
 use gil_wire::identity::{DeviceIdentity, PciAddress};
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 /// Its soname.
@@ -64,7 +64,9 @@ macro_rules! own {
 }
 
 own! {
+    cuCtxGetDevice: fn(*mut CUdevice);
     cuCtxSetCurrent: fn(CUcontext);
+    cuDeviceGetAttribute: fn(*mut c_int, CUdevice_attribute, CUdevice);
     cuDevicePrimaryCtxRelease_v2: fn(CUdevice);
     cuEventCreate: fn(*mut CUevent, c_uint);
     cuEventDestroy_v2: fn(CUevent);
@@ -73,9 +75,11 @@ own! {
     cuEventQuery: fn(CUevent);
     cuEventElapsedTime: fn(*mut f32, CUevent, CUevent);
     cuFuncGetName: fn(*mut *const c_char, CUfunction);
+    cuFuncGetAttribute: fn(*mut c_int, CUfunction_attribute, CUfunction);
     cuFuncGetParamInfo: fn(CUfunction, usize, *mut usize, *mut usize);
     cuMemFreeHost: fn(*mut c_void);
     cuMemHostAlloc: fn(*mut *mut c_void, usize, c_uint);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor: fn(*mut c_int, CUfunction, c_int, usize);
     cuStreamGetPriority: fn(CUstream, *mut i32);
 }
 

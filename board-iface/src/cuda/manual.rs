@@ -5,12 +5,14 @@ use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::launches::Geometry;
 use super::memory::Owner;
+use super::occupancy;
 use super::pinned::Staged;
 use super::rectangles::{self, Ask, Filled};
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Enqueues, Objects, References, Refusal};
 use gil_cuda_common::ptx::Param;
+use gil_cuda_common::room::Room;
 use gil_cuda_common::{image, jit};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
 use gil_wire::ending::Ending;
@@ -455,7 +457,13 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::CuModuleGetFunctionArgs<'_>,
     ) -> Result<wire::CuModuleGetFunctionReply, Refusal> {
-        let reply = |result, params| Ok(wire::CuModuleGetFunctionReply { result, params });
+        let reply = |result, params, room| {
+            Ok(wire::CuModuleGetFunctionReply {
+                result,
+                params,
+                room,
+            })
+        };
         session.can_bind(args.new)?;
         let context = session.owner(Kind::Module, args.hmod)?;
         session.make_current(context)?;
@@ -468,21 +476,23 @@ impl Manual for Board {
             unsafe { get(&mut function, module, name.as_ptr()) }
         });
         if result != CUDA_SUCCESS {
-            return reply(result, Vec::new());
+            return reply(result, Vec::new(), Vec::new());
         }
         let params = match session.params_of(function) {
             Ok(params) => params,
-            Err(error) => return reply(error, Vec::new()),
+            Err(error) => return reply(error, Vec::new(), Vec::new()),
         };
         let words = params.iter().flat_map(|param| [param.offset, param.size]);
         let words = words.map(|word| word as u64).collect();
+        let room = occupancy::room(session.driver(), function);
         let data = Data::Function(Function {
             module: args.hmod,
             context,
             params,
+            room: Room::new(&room),
         });
         session.bind_with(Kind::Function, args.new, function, data)?;
-        reply(CUDA_SUCCESS, words)
+        reply(CUDA_SUCCESS, words, room)
     }
 
     fn cu_module_get_global_v2(

@@ -22,6 +22,7 @@ pub mod generated;
 mod launches;
 mod manual;
 pub mod memory;
+mod occupancy;
 mod operations;
 mod pinned;
 mod pools;

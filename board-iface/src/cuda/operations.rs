@@ -16,6 +16,11 @@ use std::ptr::null_mut;
 /// Most events that a context keeps for the next operations.
 const KEPT_MAX: usize = 1024;
 
+/// Thousandths of a device.
+pub const WHOLE: u16 = 1000;
+/// Of a stream's operations under way, how many are looked at for kernels.
+const LATEST: usize = 64;
+
 /// Events of a context that no operation has.
 #[derive(Debug, Default)]
 pub struct Pool(Vec<CUevent>);
@@ -60,6 +65,8 @@ pub struct Running {
     /// Nanoseconds that the CPU was at it between the two, and that its call took already. On an
     /// idle stream the event in front comes at once, and the work when the CPU has brought it there.
     pub billed_ns: u64,
+    /// Thousandths of the device that it needs, if it is a kernel.
+    pub thousandths: u16,
     /// The pinned memory that it copies from or to, if it does.
     pub staged: Option<Staged>,
     /// The call's memory, which the driver may use until the operation ends.
@@ -166,6 +173,34 @@ impl Operations {
             // SAFETY: the event is the operation's.
             last.is_none_or(|end| unsafe { (driver.own.cuEventQuery)(end) } == CUDA_SUCCESS)
         })
+    }
+
+    /// The ends of the kernels of a context's other streams, if they and one that needs so much
+    /// do not find room on the device together: it is to be measured behind them, not beside.
+    pub fn in_the_way(
+        &self,
+        (context, stream): (Handle, Handle),
+        thousandths: u16,
+    ) -> Vec<CUevent> {
+        let others = self.lines.iter();
+        let others = others.filter(|(queue, _)| queue.0 == context && queue.1 != stream);
+        let mut sum = u32::from(thousandths);
+        let mut ends = Vec::new();
+        for (_, line) in others {
+            let latest = line.iter().rev().take(LATEST);
+            let kernels = latest.filter_map(|number| match self.all.get(number)? {
+                Operation::Running(running) if running.thousandths > 0 => Some(running),
+                _ => None,
+            });
+            let kernels: Vec<_> = kernels.collect();
+            let most = kernels.iter().map(|kernel| kernel.thousandths).max();
+            sum += u32::from(most.unwrap_or_default());
+            ends.extend(kernels.first().map(|kernel| kernel.end));
+        }
+        match sum > WHOLE.into() {
+            true => ends,
+            false => Vec::new(),
+        }
     }
 
     /// Takes one out.

@@ -15,6 +15,7 @@ use crate::back_end::{
 use crate::board::{self, Ended, Outcome};
 use crate::region::Budget;
 use gil_cuda_common::ptx::Param;
+use gil_cuda_common::room::Room;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::{Handle, NewEvent};
@@ -92,6 +93,8 @@ pub struct Function {
     pub context: Handle,
     /// Its parameters.
     pub params: Vec<Param>,
+    /// What the device has room for of it.
+    pub room: Room,
 }
 
 impl From<Kind> for Data {
@@ -206,12 +209,36 @@ impl Session {
         at: At,
         work: Work<'_>,
     ) -> Result<CUresult, Refusal> {
+        self.put_beside(call, at, work, 0)
+    }
+
+    /// The same for a kernel that needs so many thousandths of the device. Where it does not find
+    /// room beside those of other streams, it comes behind them.
+    pub(super) fn put_beside(
+        &mut self,
+        call: &mut Call,
+        at: At,
+        work: Work<'_>,
+        thousandths: u16,
+    ) -> Result<CUresult, Refusal> {
         self.can_signal(call, at.event)?;
         let stream = self.stream(at.context, at.stream)?;
         self.make_current(at.context)?;
         call.set_enqueued();
         let queue = (at.context, at.stream);
-        let is_idle = work.is_some() && self.operations.is_idle(queue, self.driver);
+        let in_the_way = match thousandths {
+            0 => Vec::new(),
+            _ => self.operations.in_the_way(queue, thousandths),
+        };
+        // A driver that cannot wait has it measured beside the others.
+        if let Some(wait) = self.driver.functions.cuStreamWaitEvent {
+            for end in &in_the_way {
+                // SAFETY: both are alive.
+                unsafe { wait(stream, *end, 0) };
+            }
+        }
+        let is_idle =
+            in_the_way.is_empty() && work.is_some() && self.operations.is_idle(queue, self.driver);
         let before = call.cpu();
         let mut running = match self.begin(call, at.context, stream, work)? {
             Ok(running) => running,
@@ -221,6 +248,7 @@ impl Session {
             }
         };
         running.staged = self.staged.take();
+        running.thousandths = thousandths;
         let took_ns = (call.cpu() - before).as_nanos() as u64;
         let is_waited_for = call.finishes() && is_waited_for(call.op());
         if is_idle && !is_waited_for {
@@ -280,6 +308,7 @@ impl Session {
                 begin,
                 end,
                 billed_ns: 0,
+                thousandths: 0,
                 staged: None,
                 memory: call.take_memory(),
             }),

@@ -10,7 +10,7 @@ use crate::jobs::Place;
 use crate::pace::Pace;
 use crate::target::{AllCosts, Target};
 use foldhash::{HashMap, HashMapExt};
-use gil_timing::{Delays, Engine, Event, Operation, Order, Turn};
+use gil_timing::{Delays, Engine, Event, Operation, Order, Share, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
@@ -241,6 +241,7 @@ impl Schedule {
             submit_ns,
             queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
             engine: Engine(envelope.engine.0),
+            share: Share::of_thousand(envelope.share.thousandths(), envelope.share.group()),
             order: order(envelope.order),
             waits: envelope.waits.to_vec(),
             // Until its end is known here; `learn_ends` retires it then.

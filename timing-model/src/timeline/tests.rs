@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Engine, Order};
+use crate::{Engine, Order, Share};
 use proptest::prelude::*;
 
 /// Endings are numbers here.
@@ -29,6 +29,7 @@ fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operati
         submit_ns,
         queue: Some(queue),
         engine: COMPUTE,
+        share: Share::WHOLE,
         order: Order::Command,
         waits: waits.to_vec(),
         observable: true,
@@ -526,4 +527,28 @@ fn queues_and_devices_that_a_guest_makes_up_are_forgotten() {
     assert!(queues <= 8192 && lanes <= 2048, "{queues} {lanes}");
     assert_eq!(timeline.queue_end(99_999), QueueEnd::Resolved(100_000));
     assert_eq!(timeline.queue_end(1), QueueEnd::Resolved(0));
+}
+
+#[test]
+fn parts_of_an_engine_run_together() {
+    let mut timeline = Timeline::new();
+    let queue = |id| QueueRef { id, ..IN_ORDER };
+    let part = |event, id, thousandths| Operation {
+        share: Share::of_thousand(thousandths, 1),
+        ..op(event, 0, queue(id), &[])
+    };
+    // Two streams of kernels of a third of the device each, and one of a kernel of all of it.
+    for (event, id, thousandths) in [(1, 1, 333), (2, 2, 333), (3, 1, 333), (4, 3, 1000)] {
+        timeline.enqueue(part(event, id, thousandths)).unwrap();
+    }
+    for event in [1, 2, 3, 4] {
+        timeline.report(event, 100, 0).unwrap();
+    }
+    settle(&mut timeline);
+    let runs = |event| timeline.interval(event).map(|it| (it.start_ns, it.end_ns));
+    let found = [1, 2, 3, 4].map(runs);
+    assert_eq!(
+        found,
+        [(0, 100), (0, 100), (200, 300), (100, 200)].map(Some)
+    );
 }

@@ -6,10 +6,11 @@
 //! | 0 | `u32`: length of all that follows |
 //! | 4 | `u32`: operation |
 //! | 8 | `u64`: entry |
-//! | 16 | `u8`: class; `u8`: engine, and a flag; `u8`: flags; `u8`: number of rows |
+//! | 16 | `u8`: class; `u8`: engine, and flags; `u8`: flags; `u8`: number of rows |
 //! | 20 | `u16`: number of regions; `u16`: number of waits |
 //! | 24 | `u32`: spent, if a flag beside the engine says so; a library's envelopes have it |
-//! | 24 or 28 | `u64` each, as the flags say: queue, its device, signals, retires, mirror |
+//! | … | `u32`: the share of the engine, if a flag beside the engine says so |
+//! | … | `u64` each, as the flags say: queue, its device, signals, retires, mirror |
 //! | … | waits, each as postcard writes a `u64` |
 //! | … | rows, each its region's index and the five sizes in the same way |
 //! | … | the arguments |
@@ -18,7 +19,7 @@
 //! `0xffff_ffff`, which no envelope has, and the address in the program to which the calls
 //! behind it return.
 
-use super::{Class, Engine, Envelope, Order, Queue};
+use super::{Class, Engine, Envelope, Order, Queue, Share};
 use crate::Op;
 use crate::rows::{RegionRows, Rows};
 
@@ -47,6 +48,8 @@ const BARRIER: u8 = 128;
 const MIRROR: u8 = 128;
 /// Beside it, too.
 const SPENT: u8 = 64;
+/// Beside the engine: its share follows.
+const SHARE: u8 = 32;
 
 pub(super) const CLASSES: [Class; 7] = [
     Class::Query,
@@ -68,8 +71,13 @@ impl Envelope<'_> {
         } else {
             0
         };
+        let share = match self.share.is_whole() {
+            true => 0,
+            false => size_of::<u32>(),
+        };
         FIXED
             + SPENT_LEN
+            + share
             + mirror
             + 4 * size_of::<u64>()
             + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
@@ -107,7 +115,8 @@ impl Envelope<'_> {
         let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
         let front = u64::from(self.op.0) << 32;
         let mirror = if self.mirror.is_some() { MIRROR } else { 0 };
-        let engine = self.engine.0 | mirror | SPENT;
+        let share = if self.share.is_whole() { 0 } else { SHARE };
+        let engine = self.engine.0 | mirror | share | SPENT;
         let shape = [self.class as u8, engine, self.flags(), rows];
         let counts = u32::from(regions) | u32::from(waits) << 16;
         let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
@@ -115,6 +124,9 @@ impl Envelope<'_> {
         fixed[8..16].copy_from_slice(&self.entry.to_le_bytes());
         fixed[16..].copy_from_slice(&back.to_le_bytes());
         let mut at = put(out, FIXED, self.spent.to_le_bytes());
+        if !self.share.is_whole() {
+            at = put(out, at, self.share.0.to_le_bytes());
+        }
         if let Some(queue) = self.queue {
             at = word(out, at, queue.id);
             at = word(out, at, queue.device);
@@ -229,7 +241,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     let op = Op(u32::from_le_bytes(rest.take()?));
     let entry = rest.word()?;
     let [class_code, engine_byte, flags, row_count] = rest.take()?;
-    let engine_code = engine_byte & !(MIRROR | SPENT);
+    let engine_code = engine_byte & !(MIRROR | SPENT | SHARE);
     let regions = u16::from_le_bytes(rest.take()?);
     let wait_count = u16::from_le_bytes(rest.take()?);
     let unknown = BodyError::Unknown {
@@ -251,6 +263,10 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     let spent = match engine_byte & SPENT {
         0 => 0,
         _ => u32::from_le_bytes(rest.take()?),
+    };
+    let share = match engine_byte & SHARE {
+        0 => Share::WHOLE,
+        _ => Share(u32::from_le_bytes(rest.take()?)),
     };
     let queue = match has(QUEUE) {
         true => Some(Queue {
@@ -274,6 +290,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         spent,
         queue,
         engine: Engine(engine_code),
+        share,
         order,
         blocking: has(BLOCKING),
         waits: waits.into(),
@@ -386,6 +403,7 @@ mod tests {
                 device: u64::MAX,
             }),
             engine: Engine::LAST,
+            share: Share::WHOLE,
             order: Order::Barrier,
             blocking: true,
             waits: waits.into(),

@@ -1750,6 +1750,7 @@ pub struct CuModuleGetFunctionArgs<'a> {
 pub struct CuModuleGetFunctionReply {
     pub result: i32,
     pub params: Vec<u64>,
+    pub room: Vec<u64>,
 }
 
 /// Arguments of `cuModuleGetGlobal_v2`.

@@ -7,13 +7,14 @@ use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_cuda_common::attribute::{self, Attribute};
+use gil_cuda_common::room::Room;
 use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_guest::process::is_forked;
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, NewEvent};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::{Class, Engine, Envelope};
+use gil_wire::envelope::{Class, Engine, Envelope, Share};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::cell::RefCell;
 use std::ffi::{CString, c_void};
@@ -31,24 +32,45 @@ pub struct Function {
     pub name: CString,
     /// Its parameters, as the board's driver has them.
     pub params: Params,
+    /// What its device has room for of it.
+    room: Room,
     /// What the board accepted of it.
     accepted: Mutex<Accepted<Geometry>>,
 }
 
 impl Function {
     /// One of which nothing is accepted yet.
-    pub fn new(context: Arc<Context>, module: usize, name: CString, params: Params) -> Self {
+    pub fn new(
+        context: Arc<Context>,
+        module: usize,
+        name: CString,
+        (params, room): (Params, Room),
+    ) -> Self {
         Self {
             context,
             module,
             name,
             params,
+            room,
             accepted: Mutex::default(),
         }
     }
 
     fn accepted(&self) -> MutexGuard<'_, Accepted<Geometry>> {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much of the device a launch needs.
+    fn share(&self, geometry: &Geometry) -> Share {
+        let Geometry {
+            grid,
+            block,
+            shared,
+        } = *geometry;
+        match self.room.thousandths(grid, block, shared) {
+            Some(thousandths) => Share::of_thousand(thousandths, self.context.number.0 as u32),
+            None => Share::WHOLE,
+        }
     }
 
     /// The next launch is judged anew.
@@ -285,6 +307,7 @@ struct Latest {
     stream_handle: usize,
     generation: u64,
     geometry: Geometry,
+    share: Share,
     front: Front,
     function: Object,
     context: Arc<Context>,
@@ -355,7 +378,8 @@ impl Latest {
                 values,
                 event: unkept(),
             };
-            Some(post(entry, context, lane, &args, &latest.front))
+            let accepted = (&latest.front, latest.share);
+            Some(post(entry, context, lane, &args, accepted))
         };
         // None in a thread that is ending.
         LATEST.try_with(again).ok().flatten()
@@ -370,10 +394,11 @@ fn unkept() -> NewEvent {
 }
 
 #[inline(always)]
-fn envelope(entry: u64, lane: &Lane, event: NewEvent) -> Envelope<'static> {
+fn envelope(entry: u64, lane: &Lane, event: NewEvent, share: Share) -> Envelope<'static> {
     Envelope {
         queue: Some(lane.queue),
         engine: Engine::COMPUTE,
+        share,
         signals: Some(event.number.0),
         ..Envelope::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry)
     }
@@ -386,10 +411,10 @@ fn post(
     context: &Context,
     lane: &Lane,
     args: &Args<'_>,
-    front: &Front,
+    (front, share): (&Front, Share),
 ) -> CallResult<()> {
     streams::order(entry, context, lane)?;
-    accepted::post::<Guest>(&envelope(entry, lane, args.event), args, front)?;
+    accepted::post::<Guest>(&envelope(entry, lane, args.event, share), args, front)?;
     lane.has_one_more(context);
     Ok(())
 }
@@ -458,16 +483,17 @@ unsafe fn other(
                 values,
                 event: unkept(),
             };
+            let share = function.share(geometry);
             let known = function.accepted().like(Handle(lane.queue.id), geometry);
             let Some(front) = known else {
                 streams::order(entry, context, lane)?;
-                let call = envelope(entry, lane, args.event);
+                let call = envelope(entry, lane, args.event, share);
                 // SAFETY: the caller's.
                 unsafe { first(&call, &args, function, context) }?;
                 lane.has_one_more(context);
                 return Ok(());
             };
-            post(entry, context, lane, &args, &front)?;
+            post(entry, context, lane, &args, (&front, share))?;
             // The launch is made, also if another thread destroyed the stream meanwhile.
             let Ok(stream_of) = streams::of(context, stream) else {
                 return Ok(());
@@ -477,6 +503,7 @@ unsafe fn other(
                 stream_handle: stream.addr(),
                 generation,
                 geometry: *geometry,
+                share,
                 front,
                 function: object.clone(),
                 context: context.clone(),
@@ -528,6 +555,7 @@ pub unsafe fn launch_with(
             let event = unkept();
             let mut request = Request::new(op, Class::Enqueue, entry);
             request.queue(lane.queue, Engine::COMPUTE);
+            request.share(function.share(geometry));
             request.signals(event.number, false);
             let Geometry {
                 grid,
@@ -601,6 +629,7 @@ unsafe fn large(call: &Envelope<'_>, args: &Args<'_>) -> CallResult<()> {
     let mut request = Request::new(call.op, call.class, call.entry);
     if let Some(queue) = call.queue {
         request.queue(queue, call.engine);
+        request.share(call.share);
     }
     request.signals(args.event.number, false);
     let Geometry {

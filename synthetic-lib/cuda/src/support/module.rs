@@ -4,6 +4,7 @@ use super::context::{self, Context};
 use super::{Details, create, image, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_cuda_common::room::Room;
 use gil_cuda_common::{jit, names};
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_wire::Op;
@@ -209,13 +210,14 @@ pub unsafe fn function(
             // SAFETY: a text.
             name: unsafe { request.string(name.as_ptr()) },
         };
-        let params = request.forward(&args, |reply| {
+        let known = request.forward(&args, |reply| {
             let reply: wire::CuModuleGetFunctionReply = reply.decode()?;
             Guest::check(reply.result)?;
-            Params::new(&reply.params).ok_or(Guest::GARBLED)
+            let params = Params::new(&reply.params).ok_or(Guest::GARBLED)?;
+            Ok((params, Room::new(&reply.room)))
         })?;
         let address = handle.expose_provenance();
-        let function = Function::new(module.context.clone(), address, name.into(), params);
+        let function = Function::new(module.context.clone(), address, name.into(), known);
         let made: CUfunction = create(Kind::Function, new, Details::Function(function))?;
         functions.insert(name.into(), made.expose_provenance());
         Ok(made)

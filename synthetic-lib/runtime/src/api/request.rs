@@ -5,7 +5,7 @@ use crate::client::Answered;
 use crate::{Error, Import, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
-use gil_wire::envelope::{Class, Engine, Envelope, Observation, Order, Queue};
+use gil_wire::envelope::{Class, Engine, Envelope, Observation, Order, Queue, Share};
 use gil_wire::message::Direction;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
 use serde::{Deserialize, Serialize};
@@ -302,6 +302,11 @@ impl<A: Api> Request<A> {
     pub fn queue(&mut self, queue: Queue, engine: Engine) {
         self.envelope.queue = Some(queue);
         self.envelope.engine = engine;
+    }
+
+    /// How much of the engine it needs.
+    pub fn share(&mut self, share: Share) {
+        self.envelope.share = share;
     }
 
     /// How it is ordered with the others of its queue.
