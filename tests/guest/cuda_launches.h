@@ -102,6 +102,7 @@ static const char launch_kernels[] __attribute__((unused)) =
 	".visible .global .align 8 .b8 null_attributes[64];\n"
 	".visible .entry none()\n{\n\tret;\n}\n"
 	".visible .entry three(.param .u64 a, .param .u32 b, .param .u8 c)\n{\n\tret;\n}\n"
-	".visible .entry trap_failure()\n{\n\tret;\n}\n";
+	".visible .entry trap_failure()\n{\n\tret;\n}\n"
+	".visible .entry long_one()\n{\n\tret;\n}\n";
 
 #endif

@@ -4,7 +4,7 @@
 use super::generated::Functions;
 use super::generated::types::*;
 use super::manual::call_if;
-use super::operations::WHOLE;
+use super::operations::{Needs, WHOLE};
 use super::session::{At, Session};
 use crate::back_end::{Call, Current, Objects, Refusal};
 use gil_cuda_common::attribute::{self, Attribute, Of, VALUE_LEN};
@@ -116,7 +116,7 @@ impl Session {
         launch: (Handle, &InData<'_>),
         geometry: &Geometry,
     ) -> Result<CUresult, Refusal> {
-        let thousandths = self.thousandths(launch.0, geometry)?;
+        let needs = self.needs(launch.0, geometry)?;
         let (function, values) = self.values(call, at.context, launch)?;
         let ([x, y, z], [u, v, w]) = (geometry.grid, geometry.block);
         let shared = geometry.shared;
@@ -140,18 +140,19 @@ impl Session {
                 )
             })
         };
-        self.put_beside(call, at, Some(&launch), thousandths)
+        self.put_beside(call, at, Some(&launch), needs)
     }
 
-    /// How many thousandths of the device a launch needs.
-    fn thousandths(&self, function: Handle, geometry: &Geometry) -> Result<u16, Refusal> {
+    /// How much of the device a launch needs.
+    fn needs(&self, function: Handle, geometry: &Geometry) -> Result<Needs, Refusal> {
         let (_, known) = self.function(function)?;
         let Geometry {
             grid,
             block,
             shared,
         } = *geometry;
-        Ok(known.room.thousandths(grid, block, shared).unwrap_or(WHOLE))
+        let thousandths = known.room.thousandths(grid, block, shared);
+        Ok(Needs::Processors(thousandths.unwrap_or(WHOLE)))
     }
 
     /// The same with attributes.
@@ -164,7 +165,7 @@ impl Session {
         words: &[u64],
     ) -> Result<CUresult, Refusal> {
         let attributes = attributes(words)?;
-        let thousandths = self.thousandths(launch.0, geometry)?;
+        let needs = self.needs(launch.0, geometry)?;
         let (function, values) = self.values(call, at.context, launch)?;
         let launch = |functions: &Functions, stream| {
             let mut attributes = attributes.clone();
@@ -177,7 +178,7 @@ impl Session {
                 launch(&config, function, values, null_mut())
             })
         };
-        self.put_beside(call, at, Some(&launch), thousandths)
+        self.put_beside(call, at, Some(&launch), needs)
     }
 
     /// What the driver says of a launch's clusters.

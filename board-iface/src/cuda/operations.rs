@@ -18,8 +18,33 @@ const KEPT_MAX: usize = 1024;
 
 /// Thousandths of a device.
 pub const WHOLE: u16 = 1000;
-/// Of a stream's operations under way, how many are looked at for kernels.
+/// Of a stream's operations under way, how many are looked at for what they need.
 const LATEST: usize = 64;
+
+/// What of the device an operation keeps busy. By that it is measured beside those of other
+/// streams, or behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing of which it matters.
+    Nothing,
+    /// So many thousandths of the processors.
+    Processors(u16),
+    /// The engine that copies pinned memory to the device.
+    Up,
+    /// The engine that copies to pinned memory.
+    Down,
+}
+
+impl Needs {
+    /// How many thousandths of what `self` needs another operation needs.
+    fn taken_by(self, other: Self) -> u16 {
+        match (self, other) {
+            (Self::Processors(_), Self::Processors(thousandths)) => thousandths,
+            (Self::Up, Self::Up) | (Self::Down, Self::Down) => WHOLE,
+            _ => 0,
+        }
+    }
+}
 
 /// Events of a context that no operation has.
 #[derive(Debug, Default)]
@@ -65,8 +90,8 @@ pub struct Running {
     /// Nanoseconds that the CPU was at it between the two, and that its call took already. On an
     /// idle stream the event in front comes at once, and the work when the CPU has brought it there.
     pub billed_ns: u64,
-    /// Thousandths of the device that it needs, if it is a kernel.
-    pub thousandths: u16,
+    /// What of the device it needs.
+    pub needs: Needs,
     /// The pinned memory that it copies from or to, if it does.
     pub staged: Option<Staged>,
     /// The call's memory, which the driver may use until the operation ends.
@@ -175,27 +200,31 @@ impl Operations {
         })
     }
 
-    /// The ends of the kernels of a context's other streams, if they and one that needs so much
-    /// do not find room on the device together: it is to be measured behind them, not beside.
-    pub fn in_the_way(
-        &self,
-        (context, stream): (Handle, Handle),
-        thousandths: u16,
-    ) -> Vec<CUevent> {
+    /// The ends of operations of a context's other streams, if they and one with these needs do
+    /// not find room on the device together: it is to be measured behind them, not beside.
+    pub fn in_the_way(&self, (context, stream): (Handle, Handle), needs: Needs) -> Vec<CUevent> {
+        let mut sum = u32::from(needs.taken_by(needs));
+        if sum == 0 {
+            return Vec::new();
+        }
         let others = self.lines.iter();
         let others = others.filter(|(queue, _)| queue.0 == context && queue.1 != stream);
-        let mut sum = u32::from(thousandths);
         let mut ends = Vec::new();
         for (_, line) in others {
-            let latest = line.iter().rev().take(LATEST);
-            let kernels = latest.filter_map(|number| match self.all.get(number)? {
-                Operation::Running(running) if running.thousandths > 0 => Some(running),
-                _ => None,
-            });
-            let kernels: Vec<_> = kernels.collect();
-            let most = kernels.iter().map(|kernel| kernel.thousandths).max();
-            sum += u32::from(most.unwrap_or_default());
-            ends.extend(kernels.first().map(|kernel| kernel.end));
+            let mut last = None;
+            let mut most = 0;
+            for number in line.iter().rev().take(LATEST) {
+                let Some(Operation::Running(running)) = self.all.get(number) else {
+                    continue;
+                };
+                let taken = needs.taken_by(running.needs);
+                if taken > 0 {
+                    last = last.or(Some(running.end));
+                    most = most.max(taken);
+                }
+            }
+            sum += u32::from(most);
+            ends.extend(last);
         }
         match sum > WHOLE.into() {
             true => ends,

@@ -5,6 +5,7 @@
 
 use super::driver::Driver;
 use super::generated::types::*;
+use super::operations::Needs;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -65,6 +66,14 @@ impl Staged {
     pub fn down(block: Block, to: *mut c_void, len: usize) -> Self {
         let back = Some((to, len));
         Self { block, back }
+    }
+
+    /// What of the device its copy needs.
+    pub fn needs(&self) -> Needs {
+        match self.back {
+            None => Needs::Up,
+            Some(_) => Needs::Down,
+        }
     }
 
     /// The copy ended, or never began. If it was made, its bytes go where they belong.

@@ -4,7 +4,7 @@ use super::driver::{DEFAULT_STREAM, Driver};
 use super::generated::types::*;
 use super::generated::{self, Functions};
 use super::memory::{Owner, Ranges};
-use super::operations::{Operation, Operations, Pool, Running};
+use super::operations::{Needs, Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged};
 use crate::back_end::call::Memory;
 use crate::back_end::dispatch::Dispatch;
@@ -209,27 +209,28 @@ impl Session {
         at: At,
         work: Work<'_>,
     ) -> Result<CUresult, Refusal> {
-        self.put_beside(call, at, work, 0)
+        let staged = self.staged.as_ref();
+        let needs = staged.map_or(Needs::Nothing, Staged::needs);
+        self.put_beside(call, at, work, needs)
     }
 
-    /// The same for a kernel that needs so many thousandths of the device. Where it does not find
-    /// room beside those of other streams, it comes behind them.
+    /// The same for what needs some of the device. Where it does not find room beside the
+    /// operations of other streams, it comes behind them.
     pub(super) fn put_beside(
         &mut self,
         call: &mut Call,
         at: At,
         work: Work<'_>,
-        thousandths: u16,
+        needs: Needs,
     ) -> Result<CUresult, Refusal> {
         self.can_signal(call, at.event)?;
         let stream = self.stream(at.context, at.stream)?;
         self.make_current(at.context)?;
         call.set_enqueued();
         let queue = (at.context, at.stream);
-        let in_the_way = match thousandths {
-            0 => Vec::new(),
-            _ => self.operations.in_the_way(queue, thousandths),
-        };
+        let mut in_the_way = self.operations.in_the_way(queue, needs);
+        // SAFETY: the events are operations'.
+        in_the_way.retain(|end| unsafe { (self.driver.own.cuEventQuery)(*end) } != CUDA_SUCCESS);
         // A driver that cannot wait has it measured beside the others.
         if let Some(wait) = self.driver.functions.cuStreamWaitEvent {
             for end in &in_the_way {
@@ -248,7 +249,7 @@ impl Session {
             }
         };
         running.staged = self.staged.take();
-        running.thousandths = thousandths;
+        running.needs = needs;
         let took_ns = (call.cpu() - before).as_nanos() as u64;
         let is_waited_for = call.finishes() && is_waited_for(call.op());
         if is_idle && !is_waited_for {
@@ -308,7 +309,7 @@ impl Session {
                 begin,
                 end,
                 billed_ns: 0,
-                thousandths: 0,
+                needs: Needs::Nothing,
                 staged: None,
                 memory: call.take_memory(),
             }),

@@ -36,6 +36,20 @@ extern "C" __global__ void spin(int *a, long long cycles)
 		a[0]++;
 }
 
+/* Some arithmetic on every element. */
+extern "C" __global__ void work(float *a, int n, int times)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float it;
+
+	if (i >= n)
+		return;
+	it = a[i];
+	for (int time = 0; time < times; time++)
+		it = it * 0.5f + 1.0f;
+	a[i] = it;
+}
+
 /* Nothing is at this address. */
 extern "C" __global__ void illegal(int *a)
 {

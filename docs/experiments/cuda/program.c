@@ -3,71 +3,18 @@
  * that takes by the clock of the machine that it runs on. Usage:
  *
  *     program MODULE add
- *     program MODULE multiply SIDE TIMES
+ *     program MODULE multiply SIDE TIMES [registered]
  *     program MODULE launches NUMBER
  *     program MODULE overlap
  *     program MODULE illegal
  *
  * MODULE is a file with what nvcc made of kernels.cu. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "common.h"
 
-/* Of CUDA's driver API, which is documented. */
-typedef int result;
-typedef unsigned long long pointer;
-result cuInit(unsigned flags);
-result cuDeviceGet(int *device, int number);
-result cuDeviceGetName(char *name, int len, int device);
-result cuDevicePrimaryCtxRetain(void **context, int device);
-result cuCtxSetCurrent(void *context);
-result cuCtxSynchronize(void);
-result cuModuleLoadData(void **module, const void *image);
-result cuModuleGetFunction(void **function, void *module, const char *name);
-result cuMemAlloc_v2(pointer *address, size_t bytes);
-result cuMemcpyHtoD_v2(pointer to, const void *from, size_t bytes);
-result cuMemcpyDtoH_v2(void *to, pointer from, size_t bytes);
-result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-		      unsigned bz, unsigned shared, void *stream, void **parameters, void **extra);
-result cuStreamCreate(void **stream, unsigned flags);
-result cuStreamSynchronize(void *stream);
-result cuGetErrorName(result error, const char **name);
-
-#define STREAM_NON_BLOCKING 1
-/* Largest file of a module. */
-#define MODULE_MAX (1 << 20)
 /* Elements that are added. */
 #define ELEMENTS (1 << 20)
 /* Cycles for which `overlap` keeps a few processors busy. */
 #define CYCLES 20000000LL
-
-static void *module;
-
-static const char *name_of(result error)
-{
-	const char *name = "an unknown error";
-
-	cuGetErrorName(error, &name);
-	return name;
-}
-
-static void need(result error, int line)
-{
-	if (error) {
-		fprintf(stderr, "program.c:%d: %s\n", line, name_of(error));
-		exit(1);
-	}
-}
-#define NEED(call) need(call, __LINE__)
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec * 1e-9;
-}
 
 static void *some(size_t bytes)
 {
@@ -76,22 +23,6 @@ static void *some(size_t bytes)
 	if (!memory)
 		exit(1);
 	return memory;
-}
-
-static void *function(const char *name)
-{
-	void *it;
-
-	NEED(cuModuleGetFunction(&it, module, name));
-	return it;
-}
-
-static pointer on_device(size_t bytes)
-{
-	pointer it;
-
-	NEED(cuMemAlloc_v2(&it, bytes));
-	return it;
 }
 
 static void add(void)
@@ -115,7 +46,7 @@ static void add(void)
 	printf("add: %d of %d sums are wrong\n", wrong, ELEMENTS);
 }
 
-static void multiply(int side, int times)
+static void multiply(int side, int times, int is_registered)
 {
 	size_t bytes = sizeof(double) * side * side;
 	double *a = some(bytes), *b = some(bytes), *c = some(bytes), began = 0;
@@ -129,6 +60,11 @@ static void multiply(int side, int times)
 		a[n] = (state >> 8) / 1e6;
 		state = state * 1664525 + 1013904223;
 		b[n] = (state >> 8) / 1e6;
+	}
+	if (is_registered) {
+		NEED(cuMemHostRegister_v2(a, bytes, 0));
+		NEED(cuMemHostRegister_v2(b, bytes, 0));
+		NEED(cuMemHostRegister_v2(c, bytes, 0));
 	}
 	/* Two that do not count: drivers allocate what copies need. */
 	for (int n = -2; n < times; n++) {
@@ -209,28 +145,16 @@ static void illegal(void)
 
 int main(int argc, char **argv)
 {
-	static char image[MODULE_MAX + 1];
 	const char *what = argc > 2 ? argv[2] : "";
-	FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
-	char name[256];
-	void *context;
-	int device;
 
-	if (!file || fread(image, 1, MODULE_MAX, file) == 0) {
-		fprintf(stderr, "usage: program MODULE add|multiply SIDE TIMES|launches NUMBER|overlap|illegal\n");
+	if (!begin(argv[1])) {
+		fprintf(stderr, "usage: program MODULE add|multiply SIDE TIMES [registered]|launches NUMBER|overlap|illegal\n");
 		return 2;
 	}
-	NEED(cuInit(0));
-	NEED(cuDeviceGet(&device, 0));
-	NEED(cuDeviceGetName(name, sizeof(name), device));
-	NEED(cuDevicePrimaryCtxRetain(&context, device));
-	NEED(cuCtxSetCurrent(context));
-	NEED(cuModuleLoadData(&module, image));
-	printf("on %s\n", name);
 	if (!strcmp(what, "add"))
 		add();
 	else if (!strcmp(what, "multiply") && argc > 4 && atoi(argv[3]) > 0 && atoi(argv[4]) > 0)
-		multiply(atoi(argv[3]), atoi(argv[4]));
+		multiply(atoi(argv[3]), atoi(argv[4]), argc > 5);
 	else if (!strcmp(what, "launches") && argc > 3 && atoi(argv[3]) > 0)
 		launches(atoi(argv[3]));
 	else if (!strcmp(what, "overlap"))

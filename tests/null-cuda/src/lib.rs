@@ -5,7 +5,7 @@
 //! takes time, and leaves the values of its parameters in the module's variable
 //! `null_params`, its attributes in `null_attributes`, and how many bytes were copied from and to
 //! pinned memory in `null_pinned`, if there are such. A kernel whose name is a trap's ends its context:
-//! `trap_address`, `trap_assert`, `trap_failure`. Durations are the same in every run.
+//! `trap_address`, `trap_assert`, `trap_failure`; `long_one` takes a millisecond. Durations are the same in every run.
 
 #![allow(non_snake_case)]
 #![expect(missing_docs, reason = "the functions are CUDA's")]
@@ -237,6 +237,14 @@ pub unsafe extern "C" fn cuCtxSetCurrent(context: Object) -> Code {
         }
         state::set_current(context);
         Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> Code {
+    run(|state| {
+        state.current()?;
+        unsafe { put(device, 0) }
     })
 }
 
@@ -577,7 +585,11 @@ pub unsafe extern "C" fn cuLaunchKernel(
         state.leave(module, "null_params", &params);
         let copied = state.pinned_copied.to_le_bytes();
         state.leave(module, "null_pinned", &copied);
-        state.work(stream, Work::Kernel(blocks.saturating_mul(threads)))?;
+        let work = match kernel.name.as_str() {
+            "long_one" => Work::Long,
+            _ => Work::Kernel(blocks.saturating_mul(threads)),
+        };
+        state.work(stream, work)?;
         let trap = match kernel.name.as_str() {
             "trap_address" => 700,
             "trap_assert" => 710,

@@ -131,6 +131,8 @@ impl Pool {
 pub enum Work {
     /// A kernel of so many threads.
     Kernel(u64),
+    /// A kernel next to which what it takes to launch it is little.
+    Long,
     /// So many bytes are moved.
     Bytes(u64),
     /// The same, from or to the host's pinned memory.
@@ -142,6 +144,7 @@ impl Work {
     fn takes_ns(self) -> u64 {
         match self {
             Self::Kernel(threads) => 5_000 + threads / 16,
+            Self::Long => 1_000_000,
             Self::Bytes(bytes) => 2_000 + bytes / 16,
             Self::Pinned(bytes) => 2_000 + bytes / 64,
         }

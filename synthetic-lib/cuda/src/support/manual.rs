@@ -472,7 +472,8 @@ impl Manual for Guest {
         bytesize: usize,
         Flags: c_uint,
     ) -> CUresult {
-        Self::returned(|| memory::register(p, bytesize, Flags))
+        // SAFETY: the caller's.
+        Self::returned(|| unsafe { memory::register(p, bytesize, Flags) })
     }
 
     unsafe fn cuMemHostUnregister(_: u64, p: *mut c_void) -> CUresult {

@@ -3,7 +3,7 @@
 //! the board copies from and to pinned memory of its own what calls name of it.
 
 use super::context::{self, Context};
-use super::streams;
+use super::{large_pages, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -314,9 +314,6 @@ fn pinned() -> MutexGuard<'static, BTreeMap<usize, Pinned>> {
 const HOST_FLAGS: u32 = 7;
 /// With an address for the device.
 const MAPPED: u32 = 2;
-/// What pages have, and vectors need.
-const ALIGNMENT: usize = 4096;
-
 /// Allocates pinned memory.
 ///
 /// # Errors
@@ -331,10 +328,12 @@ pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
     }
     let mut place = std::ptr::null_mut();
     // SAFETY: `place` has space for an address.
-    let failed = unsafe { libc::posix_memalign(&mut place, ALIGNMENT, bytes) };
+    let failed = unsafe { libc::posix_memalign(&mut place, large_pages::alignment(bytes), bytes) };
     if failed != 0 || place.is_null() {
         return Err(CUDA_ERROR_OUT_OF_MEMORY);
     }
+    // SAFETY: it was allocated.
+    unsafe { large_pages::gather(place, bytes) };
     let known = Pinned {
         len: bytes,
         flags,
@@ -372,7 +371,10 @@ pub fn free_host(entry: u64, place: *mut c_void) -> CallResult<()> {
 /// # Errors
 /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if any of it is, `CUDA_ERROR_NOT_SUPPORTED` for
 /// memory that kernels use in place, or the API's code.
-pub fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> {
+///
+/// # Safety
+/// `place` names as many bytes.
+pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> {
     const ALL: u32 = 15;
     let end = place.addr().checked_add(bytes);
     if place.is_null() || bytes == 0 || flags & !ALL != 0 || end.is_none() {
@@ -396,6 +398,8 @@ pub fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResult<()> 
         id: new_id(),
     };
     all.insert(from, known);
+    // SAFETY: the caller's.
+    unsafe { large_pages::gather(place, bytes) };
     Ok(())
 }
 

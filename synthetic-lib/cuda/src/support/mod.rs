@@ -27,6 +27,7 @@ pub mod error;
 mod event;
 mod function;
 mod image;
+mod large_pages;
 mod launch;
 mod manual;
 mod memory;
