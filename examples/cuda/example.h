@@ -5,9 +5,10 @@
  *
  * Each example understands
  *
- *     --time     do all of it once more and print how long that took, from the first to the
- *                last call of CUDA, on standard error
- *     --pinned   have the inputs and outputs of copies in pinned memory
+ *     --time       do it once more, and say on standard error that this begins, and how long
+ *                  it took by the program's clock, from the first call of CUDA to the last
+ *     --times N    N times more; the time is that of one
+ *     --pinned     have the inputs and outputs of copies in pinned memory
  *
  * before its own arguments, which are numbers. Standard output is the same on every machine
  * on which the kernels run. Exit code: 0, 1 if the result is wrong, 2 if CUDA or the system
@@ -28,7 +29,9 @@
 #include <time.h>
 
 static const char *example_name;
-static int is_timed, is_pinned;
+/* How often the work is done for the clock. */
+static int repeats;
+static int is_pinned;
 
 /* For calls of CUDA; exits with their name. */
 #define CHECK(call) check(call, #call)
@@ -50,7 +53,9 @@ static inline void example_begin(const char *name, int *argc, char **argv)
 	example_name = name;
 	for (int i = 1; i < *argc; i++) {
 		if (strcmp(argv[i], "--time") == 0)
-			is_timed = 1;
+			repeats = 1;
+		else if (strcmp(argv[i], "--times") == 0 && i + 1 < *argc)
+			repeats = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--pinned") == 0)
 			is_pinned = 1;
 		else
@@ -176,17 +181,26 @@ static inline int64_t now_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Does the work; with --time once to warm up and once more for the clock. */
-template <class Work> static void timed(Work work)
+/* Does the work as often as the options say, between two lines for the clock. */
+template <class Work> static void for_the_clock(Work work)
 {
 	int64_t start;
 
-	work();
-	if (!is_timed)
+	if (repeats <= 0)
 		return;
+	fprintf(stderr, "time begins\n");
 	start = now_ns();
+	for (int i = 0; i < repeats; i++)
+		work();
+	start = now_ns() - start;
+	fprintf(stderr, "time of %d: %.3f ms each\n", repeats, (double)start / 1e6 / repeats);
+}
+
+/* Does the work once, which is the warm-up of what is for the clock. */
+template <class Work> static void timed(Work work)
+{
 	work();
-	fprintf(stderr, "time %.3f ms\n", (double)(now_ns() - start) / 1e6);
+	for_the_clock(work);
 }
 
 /* Whether two numbers differ by no more than the tolerance, relative to the second if that

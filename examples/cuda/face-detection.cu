@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 	times took;
 
 	timed([&] { took = detect_on_device(&of, &plan, scores); });
-	if (is_timed)
+	if (repeats > 0)
 		fprintf(stderr, "allocations %.3f ms\ncopies %.3f ms\nkernels %.3f ms\n",
 			took.allocations, took.copies, took.kernels);
 	detect_here(&of, &plan, here);

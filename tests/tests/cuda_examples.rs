@@ -84,7 +84,7 @@ fn examples_come_to_their_end() {
         assert!(run.stdout.contains(&end), "{name}: {run:#?}");
     }
     assert!(!run.stderr.contains(" failed: "), "{run:#?}");
-    assert!(run.stderr.contains("time "), "{run:#?}");
+    assert!(run.stderr.contains("time of 1: "), "{run:#?}");
     let called = called(&run.report);
     for name in [
         "__cudaRegisterFatBinary",

@@ -16,6 +16,9 @@
 #ifdef __CUDA__
 #include <__clang_cuda_builtin_vars.h>
 #include "cuda_device.h"
+#ifdef GIL_LIBDEVICE
+#include "cuda_libdevice.h"
+#endif
 #endif
 
 #endif
