@@ -123,6 +123,7 @@ fn what_shells_and_man_read_is_there() {
     let is_there = |path: &str| Path::is_file(&installed.root.join(path));
     for path in [
         "bin/gil-guest-cc",
+        "bin/gil-guest-nvcc",
         "share/bash-completion/completions/gil",
         "share/doc/gil/INSTALL.md",
         "share/doc/gil/LICENSE-GPL-2",

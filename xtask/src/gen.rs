@@ -251,6 +251,10 @@ fn of_api(api: &Api, covered: &emit::coverage::Covered) -> Vec<Output> {
             file(board("manual.rs"), emit::board::manual(api, &paths)),
         ]);
     }
+    if emit::declarations::are_own(api) {
+        let path = format!("synthetic-lib/{name}/include/api/{}", api.header);
+        all.push(file(path, emit::declarations::header(api)));
+    }
     if let Some(table) = &api.dispatch {
         all.push(file(
             guest("dispatch.rs"),

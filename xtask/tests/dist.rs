@@ -251,6 +251,7 @@ fn the_tarball_and_the_package_of_the_simulating_side_have_the_same_files() {
     for (path, expected) in [
         ("usr/bin/gil", 0o755),
         ("usr/bin/gil-guest-cc", 0o755),
+        ("usr/bin/gil-guest-nvcc", 0o755),
         ("usr/lib/gil/driver/Kbuild", 0o644),
         ("usr/lib/gil/driver/disk.c", 0o644),
         ("usr/lib/gil/driver/uapi/gil.h", 0o644),
@@ -259,6 +260,8 @@ fn the_tarball_and_the_package_of_the_simulating_side_have_the_same_files() {
         ("usr/share/doc/gil/LICENSE-GPL-2", 0o644),
         ("usr/share/doc/gil/LICENSES-OF-CRATES", 0o644),
         ("usr/share/gil/benchmarks/programs/kernels.c", 0o644),
+        ("usr/share/gil/cuda/api/cuda_runtime_api.h", 0o644),
+        ("usr/share/gil/cuda/cuda_runtime.h", 0o644),
         ("usr/share/gil/examples/common/example.h", 0o644),
         ("usr/share/gil/examples/matmul/matmul.c", 0o644),
     ] {
@@ -275,7 +278,7 @@ fn the_tarball_and_the_package_of_the_simulating_side_have_the_same_files() {
     let examples = examples.filter_map(|(path, _, _)| path.strip_prefix("usr/share/gil/examples/"));
     for (name, _) in examples.filter_map(|path| path.split_once('/')) {
         let program = root().join(format!("examples/{name}/{name}.c"));
-        let is_other = ["common", "desktops"].contains(&name);
+        let is_other = ["common", "cuda", "desktops"].contains(&name);
         assert!(is_other || program.exists(), "{name}");
     }
     assert_eq!(simulating_side(), simulating_side());

@@ -38,13 +38,13 @@ const RELATIONS: &str = "Depends: libc6 (>= @GLIBC@), libgcc-s1, apt, dpkg, erof
     gcc-aarch64-linux-gnu, make, qemu-system-arm, xz-utils\n\
     Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd, \
     libegl1, libgles1, libgles2, libgl1-mesa-dri\n\
-    Suggests: gcc, gcc-arm-linux-gnueabihf, libc6-dev-arm64-cross, \
+    Suggests: clang, gcc, gcc-arm-linux-gnueabihf, libc6-dev-arm64-cross, \
     libc6-dev-armhf-cross, ocl-icd-opencl-dev, opencl-headers";
 const README: &str = include_str!("files/README-gil");
 const COPYRIGHT: &str = include_str!("files/copyright-gil");
 
 /// Files of the sources, where they go, and the ends of their names.
-const SOURCES: [(&str, &str, &[&str]); 5] = [
+const SOURCES: [(&str, &str, &[&str]); 6] = [
     (
         "synthetic-driver",
         "lib/gil/driver",
@@ -54,8 +54,10 @@ const SOURCES: [(&str, &str, &[&str]); 5] = [
     (
         "examples",
         "share/gil/examples",
-        &[".c", ".h", ".md", ".sh"],
+        &[".c", ".cu", ".h", ".md", ".sh"],
     ),
+    // Declarations for programs in CUDA.
+    ("synthetic-lib/cudart/include", "share/gil/cuda", &[".h"]),
     // What `gil calibrate` compiles.
     (
         "benchmarks/programs",
@@ -76,7 +78,7 @@ const TEXTS: [(&str, &str); 6] = [
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
 ];
 /// Where links in pages lead: in the sources, in the package.
-const LINKS: [(&str, &str); 12] = [
+const LINKS: [(&str, &str); 13] = [
     ("](../README.md", "](README.md"),
     ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
     ("](../CHANGELOG.md", "](CHANGELOG.md"),
@@ -87,6 +89,7 @@ const LINKS: [(&str, &str); 12] = [
     // What is called otherwise there.
     ("scripts/guest-c++", "gil-guest-cc --c++"),
     ("scripts/guest-cc", "gil-guest-cc"),
+    ("scripts/guest-nvcc", "gil-guest-nvcc"),
     (" examples/", " /usr/share/gil/examples/"),
     (
         " benchmarks/programs/",
@@ -100,6 +103,8 @@ const LINKS: [(&str, &str); 12] = [
 ];
 /// Compiles programs for the guest.
 const GUEST_CC: &str = "scripts/guest-cc";
+/// And programs in CUDA.
+const GUEST_NVCC: &str = "scripts/guest-nvcc";
 
 /// Builds all that is packed, with this profile of cargo's for the command.
 ///
@@ -256,10 +261,12 @@ pub fn pack(root: &Path, parts: &Parts, date: u64) -> io::Result<[(String, Vec<u
 
 fn files(root: &Path, parts: &Parts) -> io::Result<Vec<Packed>> {
     let mut files = parts.built.clone();
-    files.push(Packed::program(
-        "bin/gil-guest-cc",
-        fs::read(root.join(GUEST_CC))?,
-    ));
+    for (to, script) in [
+        ("bin/gil-guest-cc", GUEST_CC),
+        ("bin/gil-guest-nvcc", GUEST_NVCC),
+    ] {
+        files.push(Packed::program(to, fs::read(root.join(script))?));
+    }
     for (from, to, ends) in SOURCES {
         add(root, Path::new(from), to, ends, &mut files)?;
     }

@@ -53,7 +53,8 @@ fn prototypes(api: &Api, out: &mut String) {
     }
 }
 
-fn c_scalar(scalar: Scalar) -> &'static str {
+/// A scalar in C.
+pub fn c_scalar(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "int8_t",
         Scalar::U8 => "uint8_t",

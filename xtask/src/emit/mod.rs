@@ -4,6 +4,7 @@
 pub mod abi;
 pub mod board;
 pub mod coverage;
+pub mod declarations;
 pub mod driver_tables;
 pub mod drivers;
 pub mod exports;
