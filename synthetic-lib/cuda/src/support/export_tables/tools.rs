@@ -14,10 +14,8 @@ pub const CALLBACKS_ID: Id = [
 ];
 
 /// Which calls a tool wants to hear of.
-pub static CALLBACKS: Table<7> = Table::sized(&[
-    (2, calls as *const c_void),
-    (6, kinds as *const c_void),
-]);
+pub static CALLBACKS: Table<7> =
+    Table::sized(&[(2, calls as *const c_void), (6, kinds as *const c_void)]);
 
 pub const THREADS_ID: Id = [
     0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc,

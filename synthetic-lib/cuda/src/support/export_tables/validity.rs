@@ -124,7 +124,8 @@ unsafe extern "C" fn answer(question: c_uint, seconds: u64, code: *mut [u64; 2])
         let answer = match FIXED.get((question % 10) as usize) {
             Some(fixed) => *fixed,
             None => {
-                let code = u128::from_le_bytes(md2::code(&KEY, &message(question, seconds)?.bytes()));
+                let code =
+                    u128::from_le_bytes(md2::code(&KEY, &message(question, seconds)?.bytes()));
                 [code as u64, (code >> 64) as u64]
             }
         };
