@@ -416,20 +416,28 @@ pub fn check_flags(flags: u32) -> CallResult<()> {
     }
 }
 
-/// The object of a context that the board made under this number. Programs know a primary
-/// context by another handle than its own.
+/// A new context and its object.
+fn add(number: Handle, device: CUdevice, flags: u32) -> CallResult<(CUcontext, Arc<Context>)> {
+    let context = Context::new(number, device, flags);
+    let object: CUcontext = create(Kind::Context, number, Details::Context(context.clone()))?;
+    let address = object.expose_provenance();
+    context.address.store(address, Ordering::Relaxed);
+    Ok((object, context))
+}
+
+/// The object of a primary context that the board made under this number. Programs know it by
+/// another handle.
 ///
 /// # Errors
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
-pub fn enter(
+pub fn enter_primary(
     number: Handle,
     device: CUdevice,
     flags: u32,
-    known_as: Option<CUcontext>,
+    handle: CUcontext,
 ) -> CallResult<CUcontext> {
-    let context = Context::new(number, device, flags);
-    let object = create(Kind::Context, number, Details::Context(context.clone()))?;
-    let address = known_as.unwrap_or(object).expose_provenance();
+    let (object, context) = add(number, device, flags)?;
+    let address = handle.expose_provenance();
     context.address.store(address, Ordering::Relaxed);
     Ok(object)
 }
@@ -440,8 +448,7 @@ pub fn enter(
 /// # Errors
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub fn stand_in(device: CUdevice) -> CallResult<CUcontext> {
-    let handle = enter(gil_guest::api::new_number(), device, 0, None)?;
-    let (_, context) = find(handle)?;
+    let (handle, context) = add(gil_guest::api::new_number(), device, 0)?;
     context.is_destroyed.store(true, Ordering::Relaxed);
     Ok(handle)
 }
@@ -463,7 +470,7 @@ pub fn make(entry: u64, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
         let reply: wire::CuCtxCreateV2Reply = reply.decode()?;
         Guest::check(reply.result)
     })?;
-    let handle = enter(new, device, flags, None)?;
+    let (handle, _) = add(new, device, flags)?;
     push(handle)?;
     Ok(handle)
 }

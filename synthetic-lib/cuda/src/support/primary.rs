@@ -100,7 +100,7 @@ pub fn retain(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
             Guest::check(reply.result)
         })?;
         let handle = handle_at(primary.handle);
-        let object = context::enter(new, device, primary.flags, Some(handle))?;
+        let object = context::enter_primary(new, device, primary.flags, handle)?;
         primary.context = Some((object.expose_provenance(), 1));
         Ok(handle)
     })
