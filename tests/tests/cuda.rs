@@ -59,6 +59,13 @@ fn launches_come_in_their_order() {
     passes("tests/guest/cuda_launches.c", "cuda_launches", &calls);
 }
 
+/// The functions without names that NVIDIA's own libraries ask for.
+#[test]
+fn tables_have_what_the_documentation_lists() {
+    let calls = ["cuGetExportTable", "cuDevicePrimaryCtxRetain"];
+    passes("tests/guest/cuda_tables.c", "cuda_tables", &calls);
+}
+
 /// The report has the calls, with the GPU's time.
 #[test]
 fn the_report_shows_kernels_and_copies() {

@@ -3,7 +3,8 @@
 use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::cuda::board;
 use gil_tests::scripted::Scripted;
-use gil_tests::{Finished, Link, Run, Width, guest_program};
+use gil_tests::{Finished, Link, Run, Width, guest_program, root};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROGRAM: &str = "tests/guest/cuda_runtime.c";
@@ -69,6 +70,66 @@ fn launches_come_in_their_order() {
         "cuda_runtime_launches",
         &calls,
     );
+}
+
+/// Environment: the folder of NVIDIA's own runtime for arm64, `lib` of its wheel for Python.
+const NVIDIA: &str = "GIL_NVIDIA_CUDART";
+
+/// NVIDIA's `libcudart.so.13` and `libcudart_static.a`, if there are any.
+fn nvidia() -> Option<PathBuf> {
+    let folder = std::env::var_os(NVIDIA).filter(|folder| !folder.is_empty());
+    if folder.is_none() {
+        gil_need::skip(
+            "NVIDIA's own runtime",
+            format_args!("{NVIDIA} names no folder"),
+        );
+    }
+    folder.map(PathBuf::from)
+}
+
+/// Every check of a program passes that is linked with this library of NVIDIA's.
+fn passes_over(source: &str, library: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    let output = Command::new(root().join("scripts/guest-cc"))
+        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(root().join(source))
+        .arg(library)
+        .args(["-lcuda", "-ldl", "-lpthread", "-lrt"])
+        .output()
+        .expect("guest-cc");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let board = board(&[]);
+    let file = format!("{}:/opt/nvidia/", library.display());
+    let program = program.display().to_string();
+    let options = ["--file", &file, "--env", "LD_LIBRARY_PATH=/opt/nvidia"];
+    let args = [&["--board", board.address()], &options[..], &[&*program]].concat();
+    let run = Run::new(args).finish();
+    let failed: Vec<_> = run
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
+    assert_eq!(failed, ["0 failures"], "{}", run.stderr);
+    run.ok();
+}
+
+/// NVIDIA's own runtime, as it is, over gil's library of the driver API.
+#[test]
+fn nvidias_own_shared_runtime_works() {
+    let Some(folder) = nvidia() else { return };
+    let library = folder.join("libcudart.so.13");
+    passes_over("tests/guest/cuda_nvidia.c", &library);
+}
+
+/// The same, inside the program.
+#[test]
+fn nvidias_own_static_runtime_works() {
+    let Some(folder) = nvidia() else { return };
+    let library = folder.join("libcudart_static.a");
+    passes_over("tests/guest/cuda_nvidia.c", &library);
 }
 
 /// Without the board's driver there is no device, which is an error and no crash.

@@ -1455,6 +1455,18 @@ pub trait Manual {
         ptr: CUdeviceptr,
     ) -> CUresult;
 
+    /// `cuCtxEnablePeerAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxEnablePeerAccess(entry: u64, peerContext: CUcontext, Flags: c_uint) -> CUresult;
+
+    /// `cuCtxDisablePeerAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxDisablePeerAccess(entry: u64, peerContext: CUcontext) -> CUresult;
+
     /// `cuMemcpyPeer`.
     ///
     /// # Safety

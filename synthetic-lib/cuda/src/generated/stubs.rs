@@ -2225,21 +2225,8 @@ pub unsafe extern "C" fn cuDeviceGetP2PAttribute(
 pub unsafe extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: c_uint) -> CUresult {
     gil_guest::note(gil_wire::Op::new(4, 229));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        let current = Guest::current()?;
-        let peerContext = Object::find(Kind::Context, peerContext)?;
-        <Guest as Helpers>::usable()?;
-        let request = Request::new(wire::CU_CTX_ENABLE_PEER_ACCESS, Class::Sync, entry);
-        let args = wire::CuCtxEnablePeerAccessArgs {
-            current: current.number(),
-            peerContext: peerContext.number(),
-            Flags,
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::CuCtxEnablePeerAccessReply = reply.decode()?;
-            Guest::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxEnablePeerAccess(entry, peerContext, Flags) }
 }
 
 /// `cuCtxDisablePeerAccess`.
@@ -2250,20 +2237,8 @@ pub unsafe extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: c_
 pub unsafe extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
     gil_guest::note(gil_wire::Op::new(4, 230));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        let current = Guest::current()?;
-        let peerContext = Object::find(Kind::Context, peerContext)?;
-        <Guest as Helpers>::usable()?;
-        let request = Request::new(wire::CU_CTX_DISABLE_PEER_ACCESS, Class::Sync, entry);
-        let args = wire::CuCtxDisablePeerAccessArgs {
-            current: current.number(),
-            peerContext: peerContext.number(),
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::CuCtxDisablePeerAccessReply = reply.decode()?;
-            Guest::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxDisablePeerAccess(entry, peerContext) }
 }
 
 /// `cuMemcpyPeer`.

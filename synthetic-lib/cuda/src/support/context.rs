@@ -1,9 +1,9 @@
 //! Contexts, and what is current in a thread: a stack of contexts, which the guest knows and
 //! the board does not.
 
-use super::event;
+use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, create, launch, memory};
+use super::{Details, create, event, launch, memory, primary};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -12,7 +12,6 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Queue};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::cell::RefCell;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -46,6 +45,8 @@ pub struct Context {
     pub is_behind: AtomicBool,
     /// Its other streams, and what remains of those that are destroyed.
     streams: Mutex<Streams>,
+    /// What NVIDIA's libraries keep with it.
+    pub storage: Storage,
 }
 
 /// A context's streams.
@@ -79,7 +80,13 @@ impl Context {
             legacy: Lane::legacy(queue),
             is_behind: AtomicBool::new(false),
             streams: Mutex::default(),
+            storage: Storage::default(),
         })
+    }
+
+    /// Whether it was destroyed, or is a primary context that nobody uses.
+    pub fn is_destroyed(&self) -> bool {
+        self.is_destroyed.load(Ordering::Relaxed)
     }
 
     /// The program's handle.
@@ -162,7 +169,7 @@ impl Drop for Thread {
     fn drop(&mut self) {
         for stream in self.own.get_mut().drain(..) {
             let context = stream.context.clone();
-            if !context.is_destroyed.load(Ordering::Relaxed) {
+            if !context.is_destroyed() {
                 context.streams().spare.push(stream);
             }
         }
@@ -225,7 +232,7 @@ pub fn own_stream(context: &Arc<Context>) -> CallResult<Arc<Stream>> {
             None => streams::make_own(context)?,
         };
         let mut own = thread.own.borrow_mut();
-        own.retain(|it| !it.context.is_destroyed.load(Ordering::Relaxed));
+        own.retain(|it| !it.context.is_destroyed());
         own.push(stream.clone());
         Ok(stream)
     };
@@ -263,15 +270,35 @@ pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<
             return Err(NOT_PERMITTED);
         };
         match thread.as_ref().and_then(|thread| thread.stack.last()) {
-            Some(Some(entry)) => match entry.context.is_destroyed.load(Ordering::Relaxed) {
-                false => work(&entry.context),
-                true => Err(CUDA_ERROR_CONTEXT_IS_DESTROYED),
-            },
+            Some(Some(entry)) if !entry.context.is_destroyed() => work(&entry.context),
+            Some(Some(_)) => {
+                drop(thread);
+                work(&revived()?)
+            }
             _ => Err(CUDA_ERROR_INVALID_CONTEXT),
         }
     });
     // None in a thread that is ending.
     known.unwrap_or(Err(CUDA_ERROR_INVALID_CONTEXT))
+}
+
+/// The current context is destroyed. If it was a primary context, and its device has one again,
+/// that one is current.
+///
+/// # Errors
+/// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+#[cold]
+fn revived() -> CallResult<Arc<Context>> {
+    let found = find(current_handle()).ok();
+    let found = found.filter(|(_, context)| !context.is_destroyed());
+    let (object, context) = found.ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+    let entry = Entry {
+        object,
+        context: context.clone(),
+    };
+    let dead = change(|stack| stack.last_mut().map(|last| last.replace(entry)))?;
+    drop(dead);
+    Ok(context)
 }
 
 /// The current context's object.
@@ -306,12 +333,14 @@ pub fn current_handle() -> CUcontext {
         .unwrap_or(std::ptr::null_mut())
 }
 
-/// The context behind a handle.
+/// The context behind a handle. That of a primary context which nobody uses is one that is
+/// destroyed.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT`.
 pub fn find(handle: CUcontext) -> CallResult<(Object, Arc<Context>)> {
     let object = Object::find(Kind::Context, handle)?;
+    let object = primary::in_use(handle).unwrap_or(object);
     match object.details() {
         Details::Context(context) => {
             let context = context.clone();
@@ -387,13 +416,41 @@ pub fn check_flags(flags: u32) -> CallResult<()> {
     }
 }
 
-/// The handle of a context that the board made under this number.
-fn enter(number: Handle, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
+/// A new context and its object.
+fn add(number: Handle, device: CUdevice, flags: u32) -> CallResult<(CUcontext, Arc<Context>)> {
     let context = Context::new(number, device, flags);
-    let handle: *mut c_void = create(Kind::Context, number, Details::Context(context.clone()))?;
+    let object: CUcontext = create(Kind::Context, number, Details::Context(context.clone()))?;
+    let address = object.expose_provenance();
+    context.address.store(address, Ordering::Relaxed);
+    Ok((object, context))
+}
+
+/// The object of a primary context that the board made under this number. Programs know it by
+/// another handle.
+///
+/// # Errors
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+pub fn enter_primary(
+    number: Handle,
+    device: CUdevice,
+    flags: u32,
+    handle: CUcontext,
+) -> CallResult<CUcontext> {
+    let (object, context) = add(number, device, flags)?;
     let address = handle.expose_provenance();
     context.address.store(address, Ordering::Relaxed);
-    Ok(handle.cast())
+    Ok(object)
+}
+
+/// The handle by which programs know a device's primary context, whether it is in use or not:
+/// that of a context that is always destroyed.
+///
+/// # Errors
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+pub fn stand_in(device: CUdevice) -> CallResult<CUcontext> {
+    let (handle, context) = add(gil_guest::api::new_number(), device, 0)?;
+    context.is_destroyed.store(true, Ordering::Relaxed);
+    Ok(handle)
 }
 
 /// Makes a context on a device, which is current in this thread then.
@@ -413,7 +470,7 @@ pub fn make(entry: u64, device: CUdevice, flags: u32) -> CallResult<CUcontext> {
         let reply: wire::CuCtxCreateV2Reply = reply.decode()?;
         Guest::check(reply.result)
     })?;
-    let handle = enter(new, device, flags)?;
+    let (handle, _) = add(new, device, flags)?;
     push(handle)?;
     Ok(handle)
 }
@@ -429,6 +486,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
     }
     launch::changed();
+    context.storage.end(context.handle());
     for kind in [Kind::Stream, Kind::Event, Kind::Function, Kind::Module] {
         for object in Object::all(kind) {
             let details = object.details();
@@ -458,133 +516,5 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
     request.forward(&args, |reply| {
         let reply: wire::CuCtxDestroyV2Reply = reply.decode()?;
         Guest::check(reply.result)
-    })
-}
-
-/// The context that all users of a device may share.
-#[derive(Debug)]
-struct Primary {
-    device: CUdevice,
-    flags: u32,
-    /// With how many references, while there are any.
-    context: Option<(usize, u32)>,
-}
-
-static PRIMARY: Mutex<Vec<Primary>> = Mutex::new(Vec::new());
-
-/// Does something with what is known of a device's primary context. The device exists if
-/// the board says so, which it is asked for once.
-fn primary<R>(
-    entry: u64,
-    device: CUdevice,
-    work: impl FnOnce(&mut Primary) -> CallResult<R>,
-) -> CallResult<R> {
-    initialized()?;
-    let mut all = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = all.iter_mut().find(|known| known.device == device) {
-        return work(known);
-    }
-    check_device(entry, device)?;
-    all.push(Primary {
-        device,
-        flags: 0,
-        context: None,
-    });
-    match all.last_mut() {
-        Some(new) => work(new),
-        None => Err(CUDA_ERROR_INVALID_DEVICE),
-    }
-}
-
-fn check_device(entry: u64, device: CUdevice) -> CallResult<()> {
-    let args = wire::CuDeviceTotalMemV2Args {
-        bytes: true,
-        dev: device,
-    };
-    let request = Request::new(wire::CU_DEVICE_TOTAL_MEM_V2, Class::Query, entry);
-    request.forward(&args, |reply| {
-        let reply: wire::CuDeviceTotalMemV2Reply = reply.decode()?;
-        Guest::check(reply.result)
-    })
-}
-
-fn handle_at(address: usize) -> CUcontext {
-    std::ptr::with_exposed_provenance_mut(address)
-}
-
-/// One more user of a device's primary context.
-///
-/// # Errors
-/// The API's code.
-pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
-    primary(entry, device, |primary| {
-        if let Some((address, references)) = &mut primary.context {
-            *references += 1;
-            return Ok(handle_at(*address));
-        }
-        let new = gil_guest::api::new_number();
-        let args = wire::CuDevicePrimaryCtxRetainArgs { new, dev: device };
-        let request = Request::new(wire::CU_DEVICE_PRIMARY_CTX_RETAIN, Class::Sync, entry);
-        request.forward(&args, |reply| {
-            let reply: wire::CuDevicePrimaryCtxRetainReply = reply.decode()?;
-            Guest::check(reply.result)
-        })?;
-        let handle = enter(new, device, primary.flags)?;
-        primary.context = Some((handle.expose_provenance(), 1));
-        Ok(handle)
-    })
-}
-
-/// One user less; behind the last, or `always`, the context is destroyed.
-///
-/// # Errors
-/// The API's code.
-pub fn release_primary(entry: u64, device: CUdevice, always: bool) -> CallResult<()> {
-    permitted()?;
-    let last = primary(entry, device, |primary| match &mut primary.context {
-        None if always => Ok(None),
-        None => Err(CUDA_ERROR_INVALID_CONTEXT),
-        Some((_, references)) if *references > 1 && !always => {
-            *references -= 1;
-            Ok(None)
-        }
-        Some((address, _)) => {
-            let handle = handle_at(*address);
-            primary.context = None;
-            Ok(Some(handle))
-        }
-    })?;
-    match last {
-        Some(handle) => destroy(entry, handle),
-        None => Ok(()),
-    }
-}
-
-/// Whether this is a device's primary context, which only its users' releases destroy.
-pub fn is_primary(handle: CUcontext) -> bool {
-    let all = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = |(address, _): (usize, u32)| address == handle.addr();
-    all.iter().any(|known| known.context.is_some_and(is_it))
-}
-
-/// The flags of a device's primary context, and whether it is in use.
-///
-/// # Errors
-/// The API's code.
-pub fn primary_state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
-    primary(entry, device, |primary| {
-        Ok((primary.flags, primary.context.is_some()))
-    })
-}
-
-/// Changes them.
-///
-/// # Errors
-/// The API's code.
-pub fn set_primary_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
-    check_flags(flags)?;
-    primary(entry, device, |primary| {
-        primary.flags = flags;
-        Ok(())
     })
 }

@@ -178,6 +178,9 @@ pub fn between(
     context::with(|current| {
         let others = ends.iter().filter(|end| !Arc::ptr_eq(end, current));
         for other in others {
+            if other.is_destroyed() {
+                return Err(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            }
             other.healthy()?;
             if of.stream.is_none() {
                 streams::finish_all(of.entry, of.op, other)?;

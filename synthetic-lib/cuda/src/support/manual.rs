@@ -8,13 +8,14 @@ mod own_streams;
 use super::copy::{self, Of};
 use super::launch::Geometry;
 use super::{
-    context, error, event, launch, memory, module, place, pointers, pools, procedure, rectangles,
-    streams,
+    context, error, event, export_tables, launch, memory, module, place, pointers, pools, primary,
+    procedure, rectangles, streams,
 };
 use crate::generated::manual::{Guest, Manual, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
 use gil_wire::Op;
+use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::cuda as wire;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -154,7 +155,7 @@ impl Manual for Guest {
     unsafe fn cuCtxDestroy_v2(entry: u64, ctx: CUcontext) -> CUresult {
         Self::returned(|| {
             context::initialized()?;
-            match context::is_primary(ctx) {
+            match primary::is(ctx) {
                 true => Err(CUDA_ERROR_INVALID_CONTEXT),
                 false => context::destroy(entry, ctx),
             }
@@ -246,19 +247,19 @@ impl Manual for Guest {
         dev: CUdevice,
     ) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(pctx, || context::retain_primary(entry, dev)) }
+        unsafe { put(pctx, || primary::retain(entry, dev)) }
     }
 
     unsafe fn cuDevicePrimaryCtxRelease_v2(entry: u64, dev: CUdevice) -> CUresult {
-        Self::returned(|| context::release_primary(entry, dev, false))
+        Self::returned(|| primary::release(entry, dev, false))
     }
 
     unsafe fn cuDevicePrimaryCtxReset_v2(entry: u64, dev: CUdevice) -> CUresult {
-        Self::returned(|| context::release_primary(entry, dev, true))
+        Self::returned(|| primary::release(entry, dev, true))
     }
 
     unsafe fn cuDevicePrimaryCtxSetFlags_v2(entry: u64, dev: CUdevice, flags: c_uint) -> CUresult {
-        Self::returned(|| context::set_primary_flags(entry, dev, flags))
+        Self::returned(|| primary::set_flags(entry, dev, flags))
     }
 
     unsafe fn cuDevicePrimaryCtxGetState(
@@ -268,7 +269,7 @@ impl Manual for Guest {
         active: *mut c_int,
     ) -> CUresult {
         let state = || {
-            let (flags, is_active) = context::primary_state(entry, dev)?;
+            let (flags, is_active) = primary::state(entry, dev)?;
             Ok((flags, c_int::from(is_active)))
         };
         // SAFETY: the caller's.
@@ -910,6 +911,37 @@ impl Manual for Guest {
         Self::returned(|| unsafe { pointers::set(value, attribute, ptr) })
     }
 
+    unsafe fn cuCtxEnablePeerAccess(entry: u64, peerContext: CUcontext, Flags: c_uint) -> CUresult {
+        let request = Request::new(wire::CU_CTX_ENABLE_PEER_ACCESS, Class::Sync, entry);
+        Self::returned(|| {
+            let (current, peerContext) = peers(peerContext)?;
+            let args = wire::CuCtxEnablePeerAccessArgs {
+                current,
+                peerContext,
+                Flags,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuCtxEnablePeerAccessReply = reply.decode()?;
+                Self::check(reply.result)
+            })
+        })
+    }
+
+    unsafe fn cuCtxDisablePeerAccess(entry: u64, peerContext: CUcontext) -> CUresult {
+        let request = Request::new(wire::CU_CTX_DISABLE_PEER_ACCESS, Class::Sync, entry);
+        Self::returned(|| {
+            let (current, peerContext) = peers(peerContext)?;
+            let args = wire::CuCtxDisablePeerAccessArgs {
+                current,
+                peerContext,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuCtxDisablePeerAccessReply = reply.decode()?;
+                Self::check(reply.result)
+            })
+        })
+    }
+
     unsafe fn cuMemcpyPeer(
         entry: u64,
         dstDevice: CUdeviceptr,
@@ -1090,7 +1122,7 @@ impl Manual for Guest {
     }
 
     /// NVIDIA's own libraries get functions without names by this call, which nobody
-    /// documents. There are none here.
+    /// documents.
     unsafe fn cuGetExportTable(
         _: u64,
         ppExportTable: *mut *const c_void,
@@ -1098,14 +1130,28 @@ impl Manual for Guest {
     ) -> CUresult {
         Self::returned(|| {
             let table = place(ppExportTable)?;
+            // SAFETY: the caller's; a number may be at any address.
+            let found = unsafe {
+                table.write(std::ptr::null());
+                let id = place(pExportTableId.cast_mut())?.cast::<[u8; 16]>();
+                export_tables::find(&id.read_unaligned())
+            };
             // SAFETY: the caller's.
-            unsafe { table.write(std::ptr::null()) };
-            match pExportTableId.is_null() {
-                true => Err(CUDA_ERROR_INVALID_VALUE),
-                false => Err(CUDA_ERROR_NOT_FOUND),
-            }
+            unsafe { table.write(found.ok_or(CUDA_ERROR_NOT_FOUND)?) };
+            Ok(())
         })
     }
+}
+
+/// The numbers of the current context and of another that is in use.
+fn peers(peer: CUcontext) -> CallResult<(Handle, Handle)> {
+    context::with(|context| {
+        context.healthy()?;
+        match context::find(peer)?.1 {
+            peer if peer.is_destroyed() => Err(CUDA_ERROR_INVALID_CONTEXT),
+            peer => Ok((context.number, peer.number)),
+        }
+    })
 }
 
 /// Gives a text of the library's; null and an error if there is none.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | here | the API as the runtime asks for it |
 //! | `context` | contexts, and what is current in a thread |
+//! | `primary` | the context that a device's users share |
 //! | `streams` | streams, their order, and waiting for them |
 //! | `event` | events: records on the timeline |
 //! | `launch` | kernels |
@@ -19,12 +20,14 @@
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
 //! | `error` | the names of errors |
+//! | `export_tables` | tables of functions for NVIDIA's own libraries |
 //! | `manual` | the entry points |
 
 pub mod context;
 mod copy;
 pub mod error;
 mod event;
+mod export_tables;
 mod function;
 mod image;
 mod large_pages;
@@ -35,6 +38,7 @@ mod module;
 mod occupancy;
 mod pointers;
 mod pools;
+mod primary;
 mod procedure;
 mod rectangles;
 mod stream_attribute;
