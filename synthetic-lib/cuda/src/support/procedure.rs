@@ -50,7 +50,8 @@ pub unsafe fn find(
 
 /// The symbol that a name stands for.
 fn chosen(symbol: &CStr, version: c_int) -> Result<&'static CStr, CUdriverProcAddressQueryResult> {
-    let of_name = || SYMBOLS.iter().filter(|(base, ..)| *base == symbol);
+    let all = || SYMBOLS.iter().chain(EARLIER);
+    let of_name = || all().filter(|(base, ..)| *base == symbol);
     if of_name().next().is_none() {
         return Err(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     }
@@ -86,6 +87,21 @@ fn of_thread(name: &CStr) -> *mut c_void {
         .find(|found| !found.is_null())
         .unwrap_or(std::ptr::null_mut())
 }
+
+/// Functions that NVIDIA's runtime asks for by an earlier version than that of their symbol here,
+/// whose arguments are the same.
+const EARLIER: &[(&CStr, c_int, &CStr)] = &[
+    (
+        c"cuDevicePrimaryCtxRelease",
+        7000,
+        c"cuDevicePrimaryCtxRelease_v2",
+    ),
+    (
+        c"cuDevicePrimaryCtxReset",
+        7000,
+        c"cuDevicePrimaryCtxReset_v2",
+    ),
+];
 
 /// Names without their version, the version of CUDA from which on each symbol is meant, and
 /// the symbol. A test compares them with the description.
@@ -368,6 +384,9 @@ mod tests {
             of(c"cuEventElapsedTime", 13000),
             Ok(c"cuEventElapsedTime_v2")
         );
+        let reset = of(c"cuDevicePrimaryCtxReset", 7000);
+        assert_eq!(reset, Ok(c"cuDevicePrimaryCtxReset_v2"));
+        assert_eq!(of(c"cuDevicePrimaryCtxReset", 13000), reset);
         let none = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
         assert_eq!(of(c"cuGraphCreate", 13000), Err(none));
         assert_eq!(of(c"cuMemAlloc_v2", 13000), Err(none));

@@ -10,12 +10,12 @@ use gil_guest::api::{Api, CallResult};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub const ID: Id = [
+pub(super) const ID: Id = [
     0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93,
 ];
 
 /// Without its size.
-pub static TABLE: Table<4> = Table::of(&[
+pub(super) static TABLE: Table<4> = Table::of(&[
     (0, put as *const c_void),
     (1, delete as *const c_void),
     (2, get as *const c_void),
