@@ -3,7 +3,7 @@
 
 use super::event;
 use super::streams::{self, Lane, Stream};
-use super::{Details, create, launch, memory};
+use super::{Details, create, launch, library, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -443,6 +443,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         }
     }
     memory::forget(&context);
+    library::forget(&context);
     context.streams().spare.clear();
     let ended = Object::release(Kind::Context, handle, entry);
     // What is current in this thread goes; in others it is found to be destroyed.
@@ -466,7 +467,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
 struct Primary {
     device: CUdevice,
     flags: u32,
-    /// With how many references, while there are any.
+    /// With how many references. Without any it is not the program's: see [`on`].
     context: Option<(usize, u32)>,
 }
 
@@ -517,9 +518,14 @@ fn handle_at(address: usize) -> CUcontext {
 /// # Errors
 /// The API's code.
 pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
+    use_primary(entry, device, 1)
+}
+
+/// A device's primary context, with so many references more.
+fn use_primary(entry: u64, device: CUdevice, more: u32) -> CallResult<CUcontext> {
     primary(entry, device, |primary| {
         if let Some((address, references)) = &mut primary.context {
-            *references += 1;
+            *references += more;
             return Ok(handle_at(*address));
         }
         let new = gil_guest::api::new_number();
@@ -530,7 +536,7 @@ pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
             Guest::check(reply.result)
         })?;
         let handle = enter(new, device, primary.flags)?;
-        primary.context = Some((handle.expose_provenance(), 1));
+        primary.context = Some((handle.expose_provenance(), more));
         Ok(handle)
     })
 }
@@ -542,8 +548,8 @@ pub fn retain_primary(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
 pub fn release_primary(entry: u64, device: CUdevice, always: bool) -> CallResult<()> {
     permitted()?;
     let last = primary(entry, device, |primary| match &mut primary.context {
-        None if always => Ok(None),
-        None => Err(CUDA_ERROR_INVALID_CONTEXT),
+        None | Some((_, 0)) if !always => Err(CUDA_ERROR_INVALID_CONTEXT),
+        None => Ok(None),
         Some((_, references)) if *references > 1 && !always => {
             *references -= 1;
             Ok(None)
@@ -573,7 +579,12 @@ pub fn is_primary(handle: CUcontext) -> bool {
 /// The API's code.
 pub fn primary_state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
     primary(entry, device, |primary| {
-        Ok((primary.flags, primary.context.is_some()))
+        Ok((
+            primary.flags,
+            primary
+                .context
+                .is_some_and(|(_, references)| references > 0),
+        ))
     })
 }
 
@@ -583,8 +594,35 @@ pub fn primary_state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
 /// The API's code.
 pub fn set_primary_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
     check_flags(flags)?;
-    primary(entry, device, |primary| {
+    let unused = primary(entry, device, |primary| {
         primary.flags = flags;
-        Ok(())
-    })
+        // It is made anew, with these.
+        let unused = primary.context.take_if(|(_, references)| *references == 0);
+        Ok(unused.map(|(address, _)| handle_at(address)))
+    })?;
+    unused.map_or(Ok(()), |handle| destroy(entry, handle))
+}
+
+/// Does something while a context of a device is current, or of any: the thread's own if it is
+/// one. Otherwise it is the device's primary context, which is made for this if it has no user; it
+/// stays, and the program does not see that it is there until it retains it.
+///
+/// # Errors
+/// The API's code.
+pub fn on<R>(
+    entry: u64,
+    device: Option<CUdevice>,
+    work: impl FnOnce() -> CallResult<R>,
+) -> CallResult<R> {
+    match (with(|context| Ok(context.device)), device) {
+        (Ok(_), None) => return work(),
+        (Ok(current), Some(wanted)) if current == wanted => return work(),
+        (Ok(_) | Err(CUDA_ERROR_INVALID_CONTEXT | CUDA_ERROR_CONTEXT_IS_DESTROYED), _) => {}
+        (Err(code), _) => return Err(code),
+    }
+    push(use_primary(entry, device.unwrap_or(0), 0)?)?;
+    let done = work();
+    // Another thread may have destroyed it meanwhile, and it stays in this one's stack.
+    let _ = pop();
+    done
 }
