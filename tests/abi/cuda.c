@@ -406,6 +406,40 @@ _Static_assert(SAME(__typeof__(&cuStreamGetAttribute_ptsz), CUresult (*)(CUstrea
 	"cuStreamGetAttribute_ptsz");
 _Static_assert(SAME(__typeof__(&cuStreamSetAttribute_ptsz), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value)),
 	"cuStreamSetAttribute_ptsz");
+_Static_assert(SAME(__typeof__(&cuLibraryLoadData), CUresult (*)(CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
+	"cuLibraryLoadData");
+_Static_assert(SAME(__typeof__(&cuLibraryLoadFromFile), CUresult (*)(CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
+	"cuLibraryLoadFromFile");
+_Static_assert(SAME(__typeof__(&cuLibraryUnload), CUresult (*)(CUlibrary library)),
+	"cuLibraryUnload");
+_Static_assert(SAME(__typeof__(&cuLibraryGetKernel), CUresult (*)(CUkernel *pKernel, CUlibrary library, const char *name)),
+	"cuLibraryGetKernel");
+_Static_assert(SAME(__typeof__(&cuLibraryGetKernelCount), CUresult (*)(unsigned int *count, CUlibrary lib)),
+	"cuLibraryGetKernelCount");
+_Static_assert(SAME(__typeof__(&cuLibraryEnumerateKernels), CUresult (*)(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)),
+	"cuLibraryEnumerateKernels");
+_Static_assert(SAME(__typeof__(&cuLibraryGetModule), CUresult (*)(CUmodule *pMod, CUlibrary library)),
+	"cuLibraryGetModule");
+_Static_assert(SAME(__typeof__(&cuLibraryGetGlobal), CUresult (*)(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)),
+	"cuLibraryGetGlobal");
+_Static_assert(SAME(__typeof__(&cuLibraryGetManaged), CUresult (*)(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)),
+	"cuLibraryGetManaged");
+_Static_assert(SAME(__typeof__(&cuLibraryGetUnifiedFunction), CUresult (*)(void **fptr, CUlibrary library, const char *symbol)),
+	"cuLibraryGetUnifiedFunction");
+_Static_assert(SAME(__typeof__(&cuKernelGetFunction), CUresult (*)(CUfunction *pFunc, CUkernel kernel)),
+	"cuKernelGetFunction");
+_Static_assert(SAME(__typeof__(&cuKernelGetLibrary), CUresult (*)(CUlibrary *pLib, CUkernel kernel)),
+	"cuKernelGetLibrary");
+_Static_assert(SAME(__typeof__(&cuKernelGetAttribute), CUresult (*)(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)),
+	"cuKernelGetAttribute");
+_Static_assert(SAME(__typeof__(&cuKernelSetAttribute), CUresult (*)(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)),
+	"cuKernelSetAttribute");
+_Static_assert(SAME(__typeof__(&cuKernelSetCacheConfig), CUresult (*)(CUkernel kernel, CUfunc_cache config, CUdevice dev)),
+	"cuKernelSetCacheConfig");
+_Static_assert(SAME(__typeof__(&cuKernelGetName), CUresult (*)(const char **name, CUkernel hfunc)),
+	"cuKernelGetName");
+_Static_assert(SAME(__typeof__(&cuKernelGetParamInfo), CUresult (*)(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)),
+	"cuKernelGetParamInfo");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
@@ -417,6 +451,7 @@ _Static_assert(sizeof(CUfunctionLoadingState) == sizeof(int32_t), "CUfunctionLoa
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttributeID");
+_Static_assert(sizeof(CUlibraryOption) == sizeof(int32_t), "CUlibraryOption");
 _Static_assert(sizeof(CUlimit) == sizeof(int32_t), "CUlimit");
 _Static_assert(sizeof(CUmemAccess_flags) == sizeof(int32_t), "CUmemAccess_flags");
 _Static_assert(sizeof(CUmemAllocationHandleType) == sizeof(int32_t), "CUmemAllocationHandleType");
@@ -574,6 +609,7 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) == 132, "CU_DE
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) == 88, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) == 100, "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED) == 113, "CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED");
+_Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS) == 129, "CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 102, "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SUCCESS) == 0, "CU_GET_PROC_ADDRESS_SUCCESS");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) == 1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND");

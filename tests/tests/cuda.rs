@@ -66,6 +66,13 @@ fn tables_have_what_the_documentation_lists() {
     passes("tests/guest/cuda_tables.c", "cuda_tables", &calls);
 }
 
+/// Libraries, with and without a current context; kernels in the place of functions.
+#[test]
+fn libraries_belong_to_no_context() {
+    let calls = ["cuLibraryGetKernel", "cuKernelGetFunction"];
+    passes("tests/guest/cuda_libraries.c", "cuda_libraries", &calls);
+}
+
 /// The report has the calls, with the GPU's time.
 #[test]
 fn the_report_shows_kernels_and_copies() {

@@ -116,12 +116,20 @@ fn passes_over(source: &str, library: &Path) {
     run.ok();
 }
 
+/// Programs without and with kernels.
+const OVER_NVIDIAS: [&str; 2] = [
+    "tests/guest/cuda_nvidia.c",
+    "tests/guest/cuda_nvidia_kernels.c",
+];
+
 /// NVIDIA's own runtime, as it is, over gil's library of the driver API.
 #[test]
 fn nvidias_own_shared_runtime_works() {
     let Some(folder) = nvidia() else { return };
     let library = folder.join("libcudart.so.13");
-    passes_over("tests/guest/cuda_nvidia.c", &library);
+    OVER_NVIDIAS
+        .iter()
+        .for_each(|source| passes_over(source, &library));
 }
 
 /// The same, inside the program.
@@ -129,7 +137,9 @@ fn nvidias_own_shared_runtime_works() {
 fn nvidias_own_static_runtime_works() {
     let Some(folder) = nvidia() else { return };
     let library = folder.join("libcudart_static.a");
-    passes_over("tests/guest/cuda_nvidia.c", &library);
+    OVER_NVIDIAS
+        .iter()
+        .for_each(|source| passes_over(source, &library));
 }
 
 /// Without the board's driver there is no device, which is an error and no crash.

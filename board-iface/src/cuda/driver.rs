@@ -236,7 +236,7 @@ impl References for Driver {
                 Kind::Module => cuModuleUnload.map(|end| end(object.cast())),
                 // A device's own is not destroyed by that.
                 Kind::Pool => cuMemPoolDestroy.map(|end| end(object.cast())),
-                Kind::Function | Kind::Event | Kind::Array => None,
+                Kind::Function | Kind::Event | Kind::Array | Kind::Library | Kind::Kernel => None,
             }
         };
     }

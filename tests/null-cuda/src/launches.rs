@@ -181,6 +181,7 @@ pub unsafe extern "C" fn cuModuleEnumerateFunctions(
                 module: module.expose_provenance(),
                 kernel,
                 shared: 0,
+                cache: 0,
             });
             unsafe { put(functions.add(n), function) }?;
         }

@@ -446,6 +446,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
             module: module.expose_provenance(),
             kernel: kernel.ok_or(NOT_FOUND)?.clone(),
             shared: 0,
+            cache: 0,
         };
         let function = state.functions.add(function);
         unsafe { put(place, function) }
@@ -518,11 +519,12 @@ pub unsafe extern "C" fn cuFuncSetAttribute(function: Object, name: c_int, value
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncSetCacheConfig(function: Object, config: c_int) -> Code {
     run(|state| {
-        state.functions.get(function).ok_or(INVALID_HANDLE)?;
-        match (0..4).contains(&config) {
-            true => Ok(()),
-            false => Err(INVALID_VALUE),
+        let function = state.functions.get_mut(function).ok_or(INVALID_HANDLE)?;
+        if !(0..4).contains(&config) {
+            return Err(INVALID_VALUE);
         }
+        function.cache = config;
+        Ok(())
     })
 }
 
@@ -570,7 +572,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
     run(|state| {
         let known = state.functions.get(function).ok_or(INVALID_HANDLE)?;
         let (kernel, context) = (known.kernel.clone(), known.context);
-        let module = known.module;
+        let (module, cache) = (known.module, known.cache);
         if context != state.current_handle()? || !extra.is_null() {
             return Err(INVALID_CONTEXT);
         }
@@ -583,6 +585,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
         }
         let params = unsafe { params(&kernel, values) }?;
         state.leave(module, "null_params", &params);
+        state.leave(module, "null_cache", &cache.to_le_bytes());
         let copied = state.pinned_copied.to_le_bytes();
         state.leave(module, "null_pinned", &copied);
         let work = match kernel.name.as_str() {

@@ -84,6 +84,7 @@ pub struct Function {
     pub module: usize,
     pub kernel: Kernel,
     pub shared: i32,
+    pub cache: i32,
 }
 
 #[derive(Debug)]

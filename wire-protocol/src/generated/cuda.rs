@@ -25,6 +25,10 @@ pub enum Kind {
     Event,
     /// `CUfunction`
     Function,
+    /// `CUkernel`
+    Kernel,
+    /// `CUlibrary`
+    Library,
     /// `CUmemoryPool`
     Pool,
     /// `CUmodule`
@@ -41,6 +45,8 @@ impl Kind {
             Self::Context => "CUcontext",
             Self::Event => "CUevent",
             Self::Function => "CUfunction",
+            Self::Kernel => "CUkernel",
+            Self::Library => "CUlibrary",
             Self::Pool => "CUmemoryPool",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
@@ -54,6 +60,8 @@ impl Kind {
             Self::Context => 201,
             Self::Event => 400,
             Self::Function => 400,
+            Self::Kernel => 400,
+            Self::Library => 400,
             Self::Pool => 1,
             Self::Module => 400,
             Self::Stream => 400,
@@ -67,6 +75,8 @@ impl Kind {
             Self::Context => None,
             Self::Event => None,
             Self::Function => None,
+            Self::Kernel => None,
+            Self::Library => None,
             Self::Pool => None,
             Self::Module => None,
             Self::Stream => None,
@@ -444,6 +454,40 @@ pub const CU_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 360);
 pub const CU_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 361);
 /// `gilReturned`.
 pub const GIL_RETURNED: Op = Op::new(API, 399);
+/// `cuLibraryLoadData`.
+pub const CU_LIBRARY_LOAD_DATA: Op = Op::new(API, 500);
+/// `cuLibraryLoadFromFile`.
+pub const CU_LIBRARY_LOAD_FROM_FILE: Op = Op::new(API, 501);
+/// `cuLibraryUnload`.
+pub const CU_LIBRARY_UNLOAD: Op = Op::new(API, 502);
+/// `cuLibraryGetKernel`.
+pub const CU_LIBRARY_GET_KERNEL: Op = Op::new(API, 503);
+/// `cuLibraryGetKernelCount`.
+pub const CU_LIBRARY_GET_KERNEL_COUNT: Op = Op::new(API, 504);
+/// `cuLibraryEnumerateKernels`.
+pub const CU_LIBRARY_ENUMERATE_KERNELS: Op = Op::new(API, 505);
+/// `cuLibraryGetModule`.
+pub const CU_LIBRARY_GET_MODULE: Op = Op::new(API, 506);
+/// `cuLibraryGetGlobal`.
+pub const CU_LIBRARY_GET_GLOBAL: Op = Op::new(API, 507);
+/// `cuLibraryGetManaged`.
+pub const CU_LIBRARY_GET_MANAGED: Op = Op::new(API, 508);
+/// `cuLibraryGetUnifiedFunction`.
+pub const CU_LIBRARY_GET_UNIFIED_FUNCTION: Op = Op::new(API, 509);
+/// `cuKernelGetFunction`.
+pub const CU_KERNEL_GET_FUNCTION: Op = Op::new(API, 510);
+/// `cuKernelGetLibrary`.
+pub const CU_KERNEL_GET_LIBRARY: Op = Op::new(API, 511);
+/// `cuKernelGetAttribute`.
+pub const CU_KERNEL_GET_ATTRIBUTE: Op = Op::new(API, 512);
+/// `cuKernelSetAttribute`.
+pub const CU_KERNEL_SET_ATTRIBUTE: Op = Op::new(API, 513);
+/// `cuKernelSetCacheConfig`.
+pub const CU_KERNEL_SET_CACHE_CONFIG: Op = Op::new(API, 514);
+/// `cuKernelGetName`.
+pub const CU_KERNEL_GET_NAME: Op = Op::new(API, 515);
+/// `cuKernelGetParamInfo`.
+pub const CU_KERNEL_GET_PARAM_INFO: Op = Op::new(API, 516);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -1360,6 +1404,91 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 399,
         name: "gilReturned",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 500,
+        name: "cuLibraryLoadData",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 501,
+        name: "cuLibraryLoadFromFile",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 502,
+        name: "cuLibraryUnload",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 503,
+        name: "cuLibraryGetKernel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 504,
+        name: "cuLibraryGetKernelCount",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 505,
+        name: "cuLibraryEnumerateKernels",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 506,
+        name: "cuLibraryGetModule",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 507,
+        name: "cuLibraryGetGlobal",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 508,
+        name: "cuLibraryGetManaged",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 509,
+        name: "cuLibraryGetUnifiedFunction",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 510,
+        name: "cuKernelGetFunction",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 511,
+        name: "cuKernelGetLibrary",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 512,
+        name: "cuKernelGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 513,
+        name: "cuKernelSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 514,
+        name: "cuKernelSetCacheConfig",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 515,
+        name: "cuKernelGetName",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 516,
+        name: "cuKernelGetParamInfo",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 1001,

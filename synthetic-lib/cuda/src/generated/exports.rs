@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 181] = [
+static EXPORTS: [Export; 198] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -271,6 +271,34 @@ static EXPORTS: [Export; 181] = [
         address: cuInit as *const c_void,
     },
     Export {
+        name: c"cuKernelGetAttribute",
+        address: cuKernelGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuKernelGetFunction",
+        address: cuKernelGetFunction as *const c_void,
+    },
+    Export {
+        name: c"cuKernelGetLibrary",
+        address: cuKernelGetLibrary as *const c_void,
+    },
+    Export {
+        name: c"cuKernelGetName",
+        address: cuKernelGetName as *const c_void,
+    },
+    Export {
+        name: c"cuKernelGetParamInfo",
+        address: cuKernelGetParamInfo as *const c_void,
+    },
+    Export {
+        name: c"cuKernelSetAttribute",
+        address: cuKernelSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuKernelSetCacheConfig",
+        address: cuKernelSetCacheConfig as *const c_void,
+    },
+    Export {
         name: c"cuLaunchCooperativeKernel",
         address: cuLaunchCooperativeKernel as *const c_void,
     },
@@ -301,6 +329,46 @@ static EXPORTS: [Export; 181] = [
     Export {
         name: c"cuLaunchKernel_ptsz",
         address: cuLaunchKernel_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryEnumerateKernels",
+        address: cuLibraryEnumerateKernels as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetGlobal",
+        address: cuLibraryGetGlobal as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetKernel",
+        address: cuLibraryGetKernel as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetKernelCount",
+        address: cuLibraryGetKernelCount as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetManaged",
+        address: cuLibraryGetManaged as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetModule",
+        address: cuLibraryGetModule as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryGetUnifiedFunction",
+        address: cuLibraryGetUnifiedFunction as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryLoadData",
+        address: cuLibraryLoadData as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryLoadFromFile",
+        address: cuLibraryLoadFromFile as *const c_void,
+    },
+    Export {
+        name: c"cuLibraryUnload",
+        address: cuLibraryUnload as *const c_void,
     },
     Export {
         name: c"cuMemAllocAsync",

@@ -222,6 +222,182 @@ pub trait Launches {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Libraries {
+    /// `cuLibraryLoadData`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryLoadData(
+        entry: u64,
+        library: *mut CUlibrary,
+        code: *const c_void,
+        jitOptions: *mut CUjit_option,
+        jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint,
+        libraryOptions: *mut CUlibraryOption,
+        libraryOptionValues: *mut *mut c_void,
+        numLibraryOptions: c_uint,
+    ) -> CUresult;
+
+    /// `cuLibraryLoadFromFile`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryLoadFromFile(
+        entry: u64,
+        library: *mut CUlibrary,
+        fileName: *const c_char,
+        jitOptions: *mut CUjit_option,
+        jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint,
+        libraryOptions: *mut CUlibraryOption,
+        libraryOptionValues: *mut *mut c_void,
+        numLibraryOptions: c_uint,
+    ) -> CUresult;
+
+    /// `cuLibraryUnload`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryUnload(entry: u64, library: CUlibrary) -> CUresult;
+
+    /// `cuLibraryGetKernel`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetKernel(
+        entry: u64,
+        pKernel: *mut CUkernel,
+        library: CUlibrary,
+        name: *const c_char,
+    ) -> CUresult;
+
+    /// `cuLibraryGetKernelCount`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetKernelCount(entry: u64, count: *mut c_uint, lib: CUlibrary) -> CUresult;
+
+    /// `cuLibraryEnumerateKernels`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryEnumerateKernels(
+        entry: u64,
+        kernels: *mut CUkernel,
+        numKernels: c_uint,
+        lib: CUlibrary,
+    ) -> CUresult;
+
+    /// `cuLibraryGetModule`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetModule(entry: u64, pMod: *mut CUmodule, library: CUlibrary) -> CUresult;
+
+    /// `cuLibraryGetGlobal`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetGlobal(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytes: *mut usize,
+        library: CUlibrary,
+        name: *const c_char,
+    ) -> CUresult;
+
+    /// `cuLibraryGetManaged`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetManaged(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytes: *mut usize,
+        library: CUlibrary,
+        name: *const c_char,
+    ) -> CUresult;
+
+    /// `cuLibraryGetUnifiedFunction`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLibraryGetUnifiedFunction(
+        entry: u64,
+        fptr: *mut *mut c_void,
+        library: CUlibrary,
+        symbol: *const c_char,
+    ) -> CUresult;
+
+    /// `cuKernelGetFunction`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelGetFunction(entry: u64, pFunc: *mut CUfunction, kernel: CUkernel)
+    -> CUresult;
+
+    /// `cuKernelGetLibrary`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelGetLibrary(entry: u64, pLib: *mut CUlibrary, kernel: CUkernel) -> CUresult;
+
+    /// `cuKernelGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelGetAttribute(
+        entry: u64,
+        pi: *mut c_int,
+        attrib: CUfunction_attribute,
+        kernel: CUkernel,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuKernelSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelSetAttribute(
+        entry: u64,
+        attrib: CUfunction_attribute,
+        val: c_int,
+        kernel: CUkernel,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuKernelSetCacheConfig`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelSetCacheConfig(
+        entry: u64,
+        kernel: CUkernel,
+        config: CUfunc_cache,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuKernelGetName`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelGetName(entry: u64, name: *mut *const c_char, hfunc: CUkernel) -> CUresult;
+
+    /// `cuKernelGetParamInfo`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuKernelGetParamInfo(
+        entry: u64,
+        kernel: CUkernel,
+        paramIndex: usize,
+        paramOffset: *mut usize,
+        paramSize: *mut usize,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait OwnStreams {
     /// `cuMemcpyHtoD_v2_ptds`.
     ///

@@ -13,7 +13,7 @@
 )]
 
 use crate::generated::manual::{
-    Guest, Helpers, Kept, Launches, Local, Manual, Object, OwnStreams, Request,
+    Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -3222,4 +3222,291 @@ pub unsafe extern "C" fn cuStreamSetAttribute_ptsz(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamSetAttribute_ptsz(entry, hStream, attr, value) }
+}
+
+/// `cuLibraryLoadData`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryLoadData")]
+pub unsafe extern "C" fn cuLibraryLoadData(
+    library: *mut CUlibrary,
+    code: *const c_void,
+    jitOptions: *mut CUjit_option,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut CUlibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 500));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLibraryLoadData(
+            entry,
+            library,
+            code,
+            jitOptions,
+            jitOptionsValues,
+            numJitOptions,
+            libraryOptions,
+            libraryOptionValues,
+            numLibraryOptions,
+        )
+    }
+}
+
+/// `cuLibraryLoadFromFile`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryLoadFromFile")]
+pub unsafe extern "C" fn cuLibraryLoadFromFile(
+    library: *mut CUlibrary,
+    fileName: *const c_char,
+    jitOptions: *mut CUjit_option,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut CUlibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 501));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLibraryLoadFromFile(
+            entry,
+            library,
+            fileName,
+            jitOptions,
+            jitOptionsValues,
+            numJitOptions,
+            libraryOptions,
+            libraryOptionValues,
+            numLibraryOptions,
+        )
+    }
+}
+
+/// `cuLibraryUnload`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryUnload")]
+pub unsafe extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 502));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryUnload(entry, library) }
+}
+
+/// `cuLibraryGetKernel`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetKernel")]
+pub unsafe extern "C" fn cuLibraryGetKernel(
+    pKernel: *mut CUkernel,
+    library: CUlibrary,
+    name: *const c_char,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 503));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetKernel(entry, pKernel, library, name) }
+}
+
+/// `cuLibraryGetKernelCount`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetKernelCount")]
+pub unsafe extern "C" fn cuLibraryGetKernelCount(count: *mut c_uint, lib: CUlibrary) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 504));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetKernelCount(entry, count, lib) }
+}
+
+/// `cuLibraryEnumerateKernels`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryEnumerateKernels")]
+pub unsafe extern "C" fn cuLibraryEnumerateKernels(
+    kernels: *mut CUkernel,
+    numKernels: c_uint,
+    lib: CUlibrary,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 505));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryEnumerateKernels(entry, kernels, numKernels, lib) }
+}
+
+/// `cuLibraryGetModule`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetModule")]
+pub unsafe extern "C" fn cuLibraryGetModule(pMod: *mut CUmodule, library: CUlibrary) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 506));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetModule(entry, pMod, library) }
+}
+
+/// `cuLibraryGetGlobal`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetGlobal")]
+pub unsafe extern "C" fn cuLibraryGetGlobal(
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    library: CUlibrary,
+    name: *const c_char,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 507));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetGlobal(entry, dptr, bytes, library, name) }
+}
+
+/// `cuLibraryGetManaged`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetManaged")]
+pub unsafe extern "C" fn cuLibraryGetManaged(
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    library: CUlibrary,
+    name: *const c_char,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 508));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetManaged(entry, dptr, bytes, library, name) }
+}
+
+/// `cuLibraryGetUnifiedFunction`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLibraryGetUnifiedFunction")]
+pub unsafe extern "C" fn cuLibraryGetUnifiedFunction(
+    fptr: *mut *mut c_void,
+    library: CUlibrary,
+    symbol: *const c_char,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 509));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLibraryGetUnifiedFunction(entry, fptr, library, symbol) }
+}
+
+/// `cuKernelGetFunction`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelGetFunction")]
+pub unsafe extern "C" fn cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 510));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelGetFunction(entry, pFunc, kernel) }
+}
+
+/// `cuKernelGetLibrary`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelGetLibrary")]
+pub unsafe extern "C" fn cuKernelGetLibrary(pLib: *mut CUlibrary, kernel: CUkernel) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 511));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelGetLibrary(entry, pLib, kernel) }
+}
+
+/// `cuKernelGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelGetAttribute")]
+pub unsafe extern "C" fn cuKernelGetAttribute(
+    pi: *mut c_int,
+    attrib: CUfunction_attribute,
+    kernel: CUkernel,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 512));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelGetAttribute(entry, pi, attrib, kernel, dev) }
+}
+
+/// `cuKernelSetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelSetAttribute")]
+pub unsafe extern "C" fn cuKernelSetAttribute(
+    attrib: CUfunction_attribute,
+    val: c_int,
+    kernel: CUkernel,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 513));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelSetAttribute(entry, attrib, val, kernel, dev) }
+}
+
+/// `cuKernelSetCacheConfig`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelSetCacheConfig")]
+pub unsafe extern "C" fn cuKernelSetCacheConfig(
+    kernel: CUkernel,
+    config: CUfunc_cache,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 514));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelSetCacheConfig(entry, kernel, config, dev) }
+}
+
+/// `cuKernelGetName`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelGetName")]
+pub unsafe extern "C" fn cuKernelGetName(name: *mut *const c_char, hfunc: CUkernel) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 515));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelGetName(entry, name, hfunc) }
+}
+
+/// `cuKernelGetParamInfo`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuKernelGetParamInfo")]
+pub unsafe extern "C" fn cuKernelGetParamInfo(
+    kernel: CUkernel,
+    paramIndex: usize,
+    paramOffset: *mut usize,
+    paramSize: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 516));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuKernelGetParamInfo(entry, kernel, paramIndex, paramOffset, paramSize) }
 }

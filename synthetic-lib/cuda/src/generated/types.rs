@@ -22,6 +22,7 @@ pub type CUfunctionLoadingState = i32;
 pub type CUfunction_attribute = i32;
 pub type CUjit_option = i32;
 pub type CUlaunchAttributeID = i32;
+pub type CUlibraryOption = i32;
 pub type CUlimit = i32;
 pub type CUmemAccess_flags = i32;
 pub type CUmemAllocationHandleType = i32;
@@ -65,6 +66,22 @@ pub struct CUfunc_st {
     _private: [u8; 0],
 }
 pub type CUfunction = *mut CUfunc_st;
+
+/// What a `CUkernel` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUkern_st {
+    _private: [u8; 0],
+}
+pub type CUkernel = *mut CUkern_st;
+
+/// What a `CUlibrary` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUlib_st {
+    _private: [u8; 0],
+}
+pub type CUlibrary = *mut CUlib_st;
 
 /// What a `CUmemoryPool` points to.
 #[repr(C)]
@@ -295,6 +312,7 @@ pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS: CUdevice_attribute = 88;
 pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES: CUdevice_attribute =
     100;
 pub const CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: CUdevice_attribute = 113;
+pub const CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS: CUdevice_attribute = 129;
 pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attribute = 102;
 pub const CU_GET_PROC_ADDRESS_SUCCESS: CUdriverProcAddressQueryResult = 0;
 pub const CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND: CUdriverProcAddressQueryResult = 1;
@@ -875,3 +893,64 @@ pub type cuStreamGetAttribute_ptsz_fn =
 /// `cuStreamSetAttribute_ptsz`.
 pub type cuStreamSetAttribute_ptsz_fn =
     unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *const CUlaunchAttributeValue) -> CUresult;
+/// `cuLibraryLoadData`.
+pub type cuLibraryLoadData_fn = unsafe extern "C" fn(
+    *mut CUlibrary,
+    *const c_void,
+    *mut CUjit_option,
+    *mut *mut c_void,
+    c_uint,
+    *mut CUlibraryOption,
+    *mut *mut c_void,
+    c_uint,
+) -> CUresult;
+/// `cuLibraryLoadFromFile`.
+pub type cuLibraryLoadFromFile_fn = unsafe extern "C" fn(
+    *mut CUlibrary,
+    *const c_char,
+    *mut CUjit_option,
+    *mut *mut c_void,
+    c_uint,
+    *mut CUlibraryOption,
+    *mut *mut c_void,
+    c_uint,
+) -> CUresult;
+/// `cuLibraryUnload`.
+pub type cuLibraryUnload_fn = unsafe extern "C" fn(CUlibrary) -> CUresult;
+/// `cuLibraryGetKernel`.
+pub type cuLibraryGetKernel_fn =
+    unsafe extern "C" fn(*mut CUkernel, CUlibrary, *const c_char) -> CUresult;
+/// `cuLibraryGetKernelCount`.
+pub type cuLibraryGetKernelCount_fn = unsafe extern "C" fn(*mut c_uint, CUlibrary) -> CUresult;
+/// `cuLibraryEnumerateKernels`.
+pub type cuLibraryEnumerateKernels_fn =
+    unsafe extern "C" fn(*mut CUkernel, c_uint, CUlibrary) -> CUresult;
+/// `cuLibraryGetModule`.
+pub type cuLibraryGetModule_fn = unsafe extern "C" fn(*mut CUmodule, CUlibrary) -> CUresult;
+/// `cuLibraryGetGlobal`.
+pub type cuLibraryGetGlobal_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUlibrary, *const c_char) -> CUresult;
+/// `cuLibraryGetManaged`.
+pub type cuLibraryGetManaged_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUlibrary, *const c_char) -> CUresult;
+/// `cuLibraryGetUnifiedFunction`.
+pub type cuLibraryGetUnifiedFunction_fn =
+    unsafe extern "C" fn(*mut *mut c_void, CUlibrary, *const c_char) -> CUresult;
+/// `cuKernelGetFunction`.
+pub type cuKernelGetFunction_fn = unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult;
+/// `cuKernelGetLibrary`.
+pub type cuKernelGetLibrary_fn = unsafe extern "C" fn(*mut CUlibrary, CUkernel) -> CUresult;
+/// `cuKernelGetAttribute`.
+pub type cuKernelGetAttribute_fn =
+    unsafe extern "C" fn(*mut c_int, CUfunction_attribute, CUkernel, CUdevice) -> CUresult;
+/// `cuKernelSetAttribute`.
+pub type cuKernelSetAttribute_fn =
+    unsafe extern "C" fn(CUfunction_attribute, c_int, CUkernel, CUdevice) -> CUresult;
+/// `cuKernelSetCacheConfig`.
+pub type cuKernelSetCacheConfig_fn =
+    unsafe extern "C" fn(CUkernel, CUfunc_cache, CUdevice) -> CUresult;
+/// `cuKernelGetName`.
+pub type cuKernelGetName_fn = unsafe extern "C" fn(*mut *const c_char, CUkernel) -> CUresult;
+/// `cuKernelGetParamInfo`.
+pub type cuKernelGetParamInfo_fn =
+    unsafe extern "C" fn(CUkernel, usize, *mut usize, *mut usize) -> CUresult;

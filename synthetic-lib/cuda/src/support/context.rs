@@ -3,7 +3,7 @@
 
 use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, create, event, launch, memory, primary};
+use super::{Details, create, event, launch, library, memory, primary};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -501,6 +501,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         }
     }
     memory::forget(&context);
+    library::forget(&context);
     context.streams().spare.clear();
     let ended = Object::release(Kind::Context, handle, entry);
     // What is current in this thread goes; in others it is found to be destroyed.
@@ -517,4 +518,28 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         let reply: wire::CuCtxDestroyV2Reply = reply.decode()?;
         Guest::check(reply.result)
     })
+}
+
+/// Does something while a context of a device is current, or of any: the thread's own if it is
+/// one. Otherwise it is the device's primary context, which is made for this if it has no user; it
+/// stays, and the program does not see that it is there until it retains it.
+///
+/// # Errors
+/// The API's code.
+pub fn on<R>(
+    entry: u64,
+    device: Option<CUdevice>,
+    work: impl FnOnce() -> CallResult<R>,
+) -> CallResult<R> {
+    match (with(|context| Ok(context.device)), device) {
+        (Ok(_), None) => return work(),
+        (Ok(current), Some(wanted)) if current == wanted => return work(),
+        (Ok(_) | Err(CUDA_ERROR_INVALID_CONTEXT | CUDA_ERROR_CONTEXT_IS_DESTROYED), _) => {}
+        (Err(code), _) => return Err(code),
+    }
+    push(primary::object(entry, device.unwrap_or(0))?)?;
+    let done = work();
+    // Another thread may have destroyed it meanwhile, and it stays in this one's stack.
+    let _ = pop();
+    done
 }

@@ -3,6 +3,7 @@
 #![allow(non_snake_case)]
 
 mod launches;
+mod libraries;
 mod own_streams;
 
 use super::copy::{self, Of};
@@ -316,7 +317,10 @@ impl Manual for Guest {
     }
 
     unsafe fn cuModuleUnload(entry: u64, hmod: CUmodule) -> CUresult {
-        Self::returned(|| module::unload(entry, hmod))
+        Self::returned(|| {
+            module::check_own(hmod)?;
+            module::unload(entry, hmod)
+        })
     }
 
     unsafe fn cuModuleGetFunction(

@@ -17,6 +17,7 @@
 //! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `pointers` | what is known of an address |
 //! | `module` | modules, functions, variables |
+//! | `library` | libraries and their kernels |
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
 //! | `error` | the names of errors |
@@ -32,6 +33,7 @@ mod function;
 mod image;
 mod large_pages;
 mod launch;
+mod library;
 mod manual;
 mod memory;
 mod module;
@@ -54,9 +56,10 @@ use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::cuda::{self as wire, Kind};
 use launch::Function;
+use library::{Kernel, Library};
 use module::Module;
 use pools::Pool;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use streams::Stream;
 
@@ -80,13 +83,19 @@ pub enum Details {
     Function(Function),
     /// A pool of memory.
     Pool(Pool),
+    /// A library.
+    Library(Arc<Library>),
+    /// A kernel of one.
+    Kernel(Arc<Kernel>),
 }
 
 impl Details {
     /// The context that the object belongs to, and with which it goes.
     pub fn owner(&self) -> Option<&Arc<Context>> {
         match self {
-            Self::None | Self::Context(_) | Self::Pool(_) => None,
+            Self::None | Self::Context(_) | Self::Pool(_) | Self::Library(_) | Self::Kernel(_) => {
+                None
+            }
             Self::Stream(stream) => Some(&stream.context),
             Self::Event(event) => Some(&event.context),
             Self::Module(module) => Some(&module.context),
@@ -123,6 +132,13 @@ impl Api for Guest {
 
     fn failed_wait(code: i32) -> i32 {
         code
+    }
+
+    fn stands_for(kind: Kind, handle: *mut c_void) -> CallResult<Object> {
+        match kind {
+            Kind::Function => library::function_for(handle),
+            _ => Err(kind.invalid()),
+        }
     }
 
     fn refused_late() {
@@ -164,8 +180,9 @@ impl Helpers for Guest {
 }
 
 /// Attributes of what is on the board and not in the guest: managed and mapped memory,
-/// pools of the program's memory and for other processes, addresses of the program's own, and what belongs to these.
-const LACKS: [CUdevice_attribute; 19] = [
+/// pools of the program's memory and for other processes, addresses of the program's own, functions
+/// with one address for all, and what belongs to these.
+const LACKS: [CUdevice_attribute; 20] = [
     CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY,
     CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
@@ -184,6 +201,7 @@ const LACKS: [CUdevice_attribute; 19] = [
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
     CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR,
     CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
+    CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS,
     CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
 ];
 

@@ -23,6 +23,8 @@ pub struct Module {
     pub context: Arc<Context>,
     /// The handles of its functions that the program asked for.
     functions: Mutex<HashMap<CString, usize>>,
+    /// Whether it is a library's, with which it goes.
+    is_of_library: bool,
 }
 
 /// Places of options that only tell something: a time, the bytes of two texts.
@@ -37,9 +39,12 @@ const OPTIONS_MAX: u32 = 64;
 /// Reads the options of a load: those of the compiler, as pairs of words. It tells nothing:
 /// texts are empty.
 ///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE`, or `CUDA_ERROR_NOT_SUPPORTED` for what is no number.
+///
 /// # Safety
 /// `options` and `values` name as many options and values.
-unsafe fn options(
+pub unsafe fn options(
     count: u32,
     options: *mut CUjit_option,
     values: *mut *mut c_void,
@@ -81,29 +86,48 @@ pub unsafe fn load(
     context::with(|context| {
         context.healthy()?;
         // SAFETY: the caller's.
-        let (options, (place, len)) =
-            unsafe { (options(count, names, values)?, image::find(image)?) };
-        let new = new_number();
-        let mut request = Request::new(op, Class::Sync, entry);
-        // All calls that load have the same arguments.
-        let args = wire::CuModuleLoadDataArgs {
-            current: context.number,
-            new,
-            // SAFETY: the image is as long as it says.
-            image: unsafe { request.input(place, len) },
-            options,
-        };
-        let loaded = request.forward(&args, |reply| {
-            let reply: wire::CuModuleLoadDataReply = reply.decode()?;
-            Guest::check(reply.result)
-        });
-        loaded.or_else(|code| context.failed(code))?;
-        let module = Module {
-            context: context.clone(),
-            functions: Mutex::default(),
-        };
-        create(Kind::Module, new, Details::Module(module))
+        unsafe {
+            let options = options(count, names, values)?;
+            load_image((entry, op), context, image::find(image)?, options, false)
+        }
     })
+}
+
+/// Loads an image into a context, with options as pairs of words.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// The image has as many bytes.
+pub unsafe fn load_image(
+    (entry, op): (u64, Op),
+    context: &Arc<Context>,
+    (place, len): (*const c_void, usize),
+    options: Vec<u64>,
+    is_of_library: bool,
+) -> CallResult<CUmodule> {
+    let new = new_number();
+    let mut request = Request::new(op, Class::Sync, entry);
+    // All calls that load have the same arguments.
+    let args = wire::CuModuleLoadDataArgs {
+        current: context.number,
+        new,
+        // SAFETY: the image is as long as it says.
+        image: unsafe { request.input(place, len) },
+        options,
+    };
+    let loaded = request.forward(&args, |reply| {
+        let reply: wire::CuModuleLoadDataReply = reply.decode()?;
+        Guest::check(reply.result)
+    });
+    loaded.or_else(|code| context.failed(code))?;
+    let module = Module {
+        context: context.clone(),
+        functions: Mutex::default(),
+        is_of_library,
+    };
+    create(Kind::Module, new, Details::Module(module))
 }
 
 /// Loads a module from a file of the guest's.
@@ -120,17 +144,36 @@ pub unsafe fn load_file(entry: u64, name: *const c_char) -> CallResult<CUmodule>
     context::with(|context| context.healthy())?;
     // SAFETY: the caller's.
     let name = unsafe { CStr::from_ptr(name) };
-    let mut bytes =
-        std::fs::read(OsStr::from_bytes(name.to_bytes())).map_err(|_| CUDA_ERROR_FILE_NOT_FOUND)?;
-    // A text ends with a 0 for the driver, and not in a file.
-    bytes.push(0);
-    if !gil_cuda_common::image::is_whole(&bytes) {
-        return Err(CUDA_ERROR_INVALID_IMAGE);
-    }
+    let bytes = file(OsStr::from_bytes(name.to_bytes()))?;
     let none = (0, std::ptr::null_mut(), std::ptr::null_mut());
     let call = (entry, wire::CU_MODULE_LOAD);
     // SAFETY: it is a whole image.
     unsafe { load(call, bytes.as_ptr().cast(), none) }
+}
+
+/// An image in a file of the guest's.
+///
+/// # Errors
+/// `CUDA_ERROR_FILE_NOT_FOUND`, `CUDA_ERROR_INVALID_IMAGE`.
+pub fn file(name: &OsStr) -> CallResult<Vec<u8>> {
+    let mut bytes = std::fs::read(name).map_err(|_| CUDA_ERROR_FILE_NOT_FOUND)?;
+    // A text ends with a 0 for the driver, and not in a file.
+    bytes.push(0);
+    match gil_cuda_common::image::is_whole(&bytes) {
+        true => Ok(bytes),
+        false => Err(CUDA_ERROR_INVALID_IMAGE),
+    }
+}
+
+/// Checks that the program may unload a module.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_PERMITTED` for a library's, or the API's code.
+pub fn check_own(module: CUmodule) -> CallResult<()> {
+    with(module, |_, module| match module.is_of_library {
+        true => Err(CUDA_ERROR_NOT_PERMITTED),
+        false => Ok(()),
+    })
 }
 
 fn with<R>(
@@ -224,12 +267,12 @@ pub unsafe fn function(
     })
 }
 
-/// At most so many of a module's functions.
+/// The names of at most so many of a module's functions.
 ///
 /// # Errors
 /// The API's code.
-pub fn functions(entry: u64, handle: CUmodule, most: u32) -> CallResult<Vec<CUfunction>> {
-    let names = with(handle, |object, _| {
+pub fn names(entry: u64, handle: CUmodule, most: u32) -> CallResult<Vec<CString>> {
+    with(handle, |object, _| {
         let request = Request::new(wire::CU_MODULE_ENUMERATE_FUNCTIONS, Class::Query, entry);
         let args = wire::CuModuleEnumerateFunctionsArgs {
             hmod: object.number(),
@@ -238,15 +281,22 @@ pub fn functions(entry: u64, handle: CUmodule, most: u32) -> CallResult<Vec<CUfu
         request.forward(&args, |reply| {
             let reply: wire::CuModuleEnumerateFunctionsReply = reply.decode()?;
             Guest::check(reply.result)?;
-            names::read(&reply.names).ok_or(Guest::GARBLED)
+            let names = names::read(&reply.names).ok_or(Guest::GARBLED)?;
+            let names = names.into_iter().take(most as usize).map(CString::new);
+            names.collect::<Result<_, _>>().map_err(|_| Guest::GARBLED)
         })
-    })?;
-    let find = |name: Vec<u8>| {
-        let name = CString::new(name).map_err(|_| Guest::GARBLED)?;
-        // SAFETY: a text.
-        unsafe { function(entry, handle, name.as_ptr()) }
-    };
-    names.into_iter().take(most as usize).map(find).collect()
+    })
+}
+
+/// At most so many of a module's functions.
+///
+/// # Errors
+/// The API's code.
+pub fn functions(entry: u64, handle: CUmodule, most: u32) -> CallResult<Vec<CUfunction>> {
+    let names = names(entry, handle, most)?;
+    // SAFETY: a text.
+    let find = |name: CString| unsafe { function(entry, handle, name.as_ptr()) };
+    names.into_iter().map(find).collect()
 }
 
 /// Where a variable is, and its bytes.

@@ -16,7 +16,8 @@ struct Primary {
     flags: u32,
     /// The handle by which programs know its context.
     handle: usize,
-    /// The object, with how many references, while there are any.
+    /// The object, with how many references. Without any it is not the program's: see
+    /// [`object`].
     context: Option<(usize, u32)>,
 }
 
@@ -77,20 +78,37 @@ pub fn in_use(handle: CUcontext) -> Option<Object> {
     let address = {
         let all = PRIMARY.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().find(|known| known.handle == handle.addr())?;
-        known.context?.0
+        known.context.filter(|(_, references)| *references > 0)?.0
     };
     Object::find(Kind::Context, handle_at(address)).ok()
 }
 
-/// One more user of a device's primary context.
+/// One more user of a device's primary context: its handle.
 ///
 /// # Errors
 /// The API's code.
 pub fn retain(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
+    let (handle, _) = make(entry, device, 1)?;
+    Ok(handle)
+}
+
+/// The object of a device's primary context, by its own handle. It is made if it has no user, and
+/// stays; the program does not see that it is there until it retains it.
+///
+/// # Errors
+/// The API's code.
+pub fn object(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
+    let (_, object) = make(entry, device, 0)?;
+    Ok(object)
+}
+
+/// A device's primary context with so many references more: its handle and its object.
+fn make(entry: u64, device: CUdevice, more: u32) -> CallResult<(CUcontext, CUcontext)> {
     primary(entry, device, |primary| {
-        if let Some((_, references)) = &mut primary.context {
-            *references += 1;
-            return Ok(handle_at(primary.handle));
+        let handle = handle_at(primary.handle);
+        if let Some((address, references)) = &mut primary.context {
+            *references += more;
+            return Ok((handle, handle_at(*address)));
         }
         let new = gil_guest::api::new_number();
         let args = wire::CuDevicePrimaryCtxRetainArgs { new, dev: device };
@@ -99,10 +117,9 @@ pub fn retain(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
             let reply: wire::CuDevicePrimaryCtxRetainReply = reply.decode()?;
             Guest::check(reply.result)
         })?;
-        let handle = handle_at(primary.handle);
         let object = context::enter_primary(new, device, primary.flags, handle)?;
-        primary.context = Some((object.expose_provenance(), 1));
-        Ok(handle)
+        primary.context = Some((object.expose_provenance(), more));
+        Ok((handle, object))
     })
 }
 
@@ -113,8 +130,8 @@ pub fn retain(entry: u64, device: CUdevice) -> CallResult<CUcontext> {
 pub fn release(entry: u64, device: CUdevice, always: bool) -> CallResult<()> {
     context::permitted()?;
     let last = primary(entry, device, |primary| match &mut primary.context {
-        None if always => Ok(None),
-        None => Err(CUDA_ERROR_INVALID_CONTEXT),
+        None | Some((_, 0)) if !always => Err(CUDA_ERROR_INVALID_CONTEXT),
+        None => Ok(None),
         Some((_, references)) if *references > 1 && !always => {
             *references -= 1;
             Ok(None)
@@ -143,7 +160,8 @@ pub fn is(handle: CUcontext) -> bool {
 /// The API's code.
 pub fn state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
     primary(entry, device, |primary| {
-        Ok((primary.flags, primary.context.is_some()))
+        let is_used = |(_, references)| references > 0;
+        Ok((primary.flags, primary.context.is_some_and(is_used)))
     })
 }
 
@@ -153,8 +171,11 @@ pub fn state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
 /// The API's code.
 pub fn set_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
     context::check_flags(flags)?;
-    primary(entry, device, |primary| {
+    let unused = primary(entry, device, |primary| {
         primary.flags = flags;
-        Ok(())
-    })
+        // It is made anew, with these.
+        let unused = primary.context.take_if(|(_, references)| *references == 0);
+        Ok(unused.map(|(address, _)| handle_at(address)))
+    })?;
+    unused.map_or(Ok(()), |object| context::destroy(entry, object))
 }

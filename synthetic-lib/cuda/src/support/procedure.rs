@@ -335,6 +335,35 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuStreamGetDevice", 12080, c"cuStreamGetDevice"),
     (c"cuStreamGetId", 12000, c"cuStreamGetId"),
     (c"cuStreamSetAttribute", 11000, c"cuStreamSetAttribute"),
+    (c"cuLibraryLoadData", 12000, c"cuLibraryLoadData"),
+    (c"cuLibraryLoadFromFile", 12000, c"cuLibraryLoadFromFile"),
+    (c"cuLibraryUnload", 12000, c"cuLibraryUnload"),
+    (c"cuLibraryGetKernel", 12000, c"cuLibraryGetKernel"),
+    (
+        c"cuLibraryGetKernelCount",
+        12040,
+        c"cuLibraryGetKernelCount",
+    ),
+    (
+        c"cuLibraryEnumerateKernels",
+        12040,
+        c"cuLibraryEnumerateKernels",
+    ),
+    (c"cuLibraryGetModule", 12000, c"cuLibraryGetModule"),
+    (c"cuLibraryGetGlobal", 12000, c"cuLibraryGetGlobal"),
+    (c"cuLibraryGetManaged", 12000, c"cuLibraryGetManaged"),
+    (
+        c"cuLibraryGetUnifiedFunction",
+        12000,
+        c"cuLibraryGetUnifiedFunction",
+    ),
+    (c"cuKernelGetFunction", 12000, c"cuKernelGetFunction"),
+    (c"cuKernelGetLibrary", 12050, c"cuKernelGetLibrary"),
+    (c"cuKernelGetAttribute", 12000, c"cuKernelGetAttribute"),
+    (c"cuKernelSetAttribute", 12000, c"cuKernelSetAttribute"),
+    (c"cuKernelSetCacheConfig", 12000, c"cuKernelSetCacheConfig"),
+    (c"cuKernelGetName", 12030, c"cuKernelGetName"),
+    (c"cuKernelGetParamInfo", 12040, c"cuKernelGetParamInfo"),
 ];
 
 #[cfg(test)]

@@ -141,6 +141,15 @@ pub trait Api: Described {
         }
     }
 
+    /// The object of this kind that a handle stands for which is none of it.
+    ///
+    /// # Errors
+    /// The kind's code for an invalid handle, if it stands for none.
+    #[cold]
+    fn stands_for(kind: Self::Kind, _handle: *mut c_void) -> CallResult<Object<Self>> {
+        Err(Self::invalid(kind))
+    }
+
     /// Whether a call takes these objects of one kind together.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ impl<A: Api> Object<A> {
     pub fn find<T>(kind: A::Kind, object: *mut T) -> CallResult<Self> {
         refuse_forked::<A>()?;
         let found = A::registry().get(A::tag(kind), object.cast_const().cast());
-        found.map(Self).ok_or(A::invalid(kind))
+        found.map_or_else(|| A::stands_for(kind, object.cast()), |it| Ok(Self(it)))
     }
 
     /// As [`find`](Self::find), where null is allowed.
