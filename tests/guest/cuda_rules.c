@@ -435,7 +435,7 @@ static void streams_and_events(void)
 	OK(cuStreamQuery(first));
 	OK(cuEventQuery(end));
 	OK(cuEventElapsedTime(&took, start, end));
-	IS(took > 6.25 && took < 8);
+	IS(took > 6 && took < 8);
 	OK(cuEventElapsedTime_v2(&other, start, end));
 	IS(took == other);
 	while (cuStreamQuery(second) == CUDA_ERROR_NOT_READY)
@@ -497,13 +497,13 @@ static void default_stream(void)
 	OK(cuLaunchKernel(none, BUSY, 1, 1, 1000, 1, 1, 0, blocking, NULL, NULL));
 	OK(cuEventRecord(end, NULL));
 	took = between(start, end);
-	IS(took > 6.25);
+	IS(took > 6);
 
 	OK(cuEventRecord(start, NULL));
 	OK(cuLaunchKernel(none, BUSY, 1, 1, 1000, 1, 1, 0, NULL, NULL, NULL));
 	OK(cuEventRecord(end, blocking));
 	took = between(start, end);
-	IS(took > 6.25);
+	IS(took > 6);
 
 	/* Nothing is printed between these: that takes time, too. */
 	IS(cuEventRecord(start, NULL) == CUDA_SUCCESS &&
@@ -518,7 +518,7 @@ static void default_stream(void)
 	OK(cuStreamDestroy_v2(blocking));
 	OK(cuEventRecord(end, NULL));
 	took = between(start, end);
-	IS(took > 6.25);
+	IS(took > 6);
 	OK(cuStreamDestroy_v2(free_one));
 	OK(cuEventDestroy_v2(start));
 	OK(cuEventDestroy_v2(end));
