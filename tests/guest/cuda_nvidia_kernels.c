@@ -57,8 +57,9 @@ static void launches(void)
 	OK(cudaMemcpyFromSymbol(values, null_params, 64, 0, DEVICE_TO_HOST));
 	IS(memcmp(values + 8, &b, 4) == 0);
 	OK(cudaStreamDestroy(stream));
-	GIVES(cudaErrorInvalidDeviceFunction, cudaLaunchKernel((void *)not_there, one, one, args, 0, NULL));
-	GIVES(cudaErrorInvalidDeviceFunction, cudaGetLastError());
+	/* The runtime takes what it does not know for a handle, and has the driver refuse it. */
+	GIVES(cudaErrorInvalidResourceHandle, cudaLaunchKernel((void *)not_there, one, one, args, 0, NULL));
+	GIVES(cudaErrorInvalidResourceHandle, cudaGetLastError());
 	OK(cudaGetLastError());
 	OK(cudaFuncGetAttributes(&known, (void *)three));
 	IS(known.threads == 1024);
