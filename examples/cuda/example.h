@@ -203,16 +203,6 @@ template <class Work> static void timed(Work work)
 	for_the_clock(work);
 }
 
-/* Whether two numbers differ by no more than the tolerance, relative to the second if that
- * is large. */
-static inline int is_near(double found, double expected, double tolerance)
-{
-	double difference = found < expected ? expected - found : found - expected;
-	double size = expected < 0 ? -expected : expected;
-
-	return difference <= tolerance * (size < 1 ? 1 : size);
-}
-
 /* The last lines, and the exit code. */
 static inline int verdict(int is_right, const void *bytes, size_t count)
 {

@@ -78,11 +78,12 @@ const TEXTS: [(&str, &str); 6] = [
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
 ];
 /// Where links in pages lead: in the sources, in the package.
-const LINKS: [(&str, &str); 13] = [
+const LINKS: [(&str, &str); 14] = [
     ("](../README.md", "](README.md"),
     ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
     ("](../CHANGELOG.md", "](CHANGELOG.md"),
     ("](../examples/", "](../../gil/examples/"),
+    ("](../../examples/", "](../../../gil/examples/"),
     // Of pages that lie beside the folder there, and in it here.
     ("](examples/", "](../../gil/examples/"),
     ("](docs/", "]("),
