@@ -296,7 +296,9 @@ fn revived() -> CallResult<Arc<Context>> {
         object,
         context: context.clone(),
     };
-    let dead = change(|stack| stack.last_mut().map(|last| last.replace(entry)))?;
+    let dead = change(|stack| stack.last_mut().map(|last| last.replace(entry)))
+        // A call is at work with the old one, on this thread.
+        .map_err(|_| CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
     drop(dead);
     Ok(context)
 }

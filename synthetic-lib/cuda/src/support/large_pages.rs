@@ -21,7 +21,9 @@ pub const fn alignment(bytes: usize) -> usize {
 /// # Safety
 /// All bytes are memory of the program's.
 pub unsafe fn gather(place: *mut c_void, bytes: usize) {
-    let from = place.addr().next_multiple_of(LARGE);
+    let Some(from) = place.addr().checked_next_multiple_of(LARGE) else {
+        return;
+    };
     let end = place.addr().saturating_add(bytes) / LARGE * LARGE;
     if from < end {
         let inner = place.with_addr(from);

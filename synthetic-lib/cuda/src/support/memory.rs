@@ -398,6 +398,8 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         id: new_id(),
     };
     all.insert(from, known);
+    // Copies ask what is pinned, and this may take long.
+    drop(all);
     // SAFETY: the caller's.
     unsafe { large_pages::gather(place, bytes) };
     Ok(())

@@ -171,6 +171,7 @@ pub fn state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
 /// The API's code.
 pub fn set_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
     context::check_flags(flags)?;
+    context::permitted()?;
     let unused = primary(entry, device, |primary| {
         primary.flags = flags;
         // It is made anew, with these.
