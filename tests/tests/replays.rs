@@ -364,20 +364,36 @@ fn a_live_board_that_answers_otherwise_ends_the_run() {
 
 #[test]
 fn calls_of_a_kernel_driver_go_on_on_a_live_board() {
+    let frames = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    go_on(&frames, ["slot0=900000;slot1=200000"; 2]);
+}
+
+/// The live board's jobs last longer, or shorter: other buffers than on the recorded board
+/// are in use when the program waits for one.
+#[test]
+fn calls_of_a_kernel_driver_go_on_on_another_live_board() {
+    let jobs = guest_program("tests/guest/panfrost_two.c", Link::Static);
+    let [long, short] = ["slot0=200000000;slot1=1000", "slot0=1000;slot1=1000"];
+    go_on(&jobs, [long, short]);
+    go_on(&jobs, [short, long]);
+}
+
+/// A run of 2 rounds is recorded on a board whose jobs take the first times; one of 4 goes
+/// on from it on a board whose jobs take the second.
+fn go_on(program: &Path, times: [&str; 2]) {
     let recorded = Recorded::new();
     let file = recorded.path("trace").display().to_string();
-    let board = Board::new("slot0=900000;slot1=200000", 30_000);
-    let program = guest_program("examples/gles-quads/gles-quads.c", Link::Gles);
+    let [board, live] = times.map(|times| Board::new(times, 30_000));
     let program = program.display().to_string();
-    let run = |options: &[&str], frames: &str| {
+    let run = |options: &[&str], rounds: &str| {
         let driver = ["--driver", "panfrost"];
-        let run = Run::new([options, &driver, &[&program, frames]].concat());
+        let run = Run::new([options, &driver, &[&program, rounds]].concat());
         run.finish().ok()
     };
     run(&["--board", board.address(), "--record", &file], "2");
     let replay = format!("replay:{file}");
     let replay = ["--board", &replay];
-    let live = ["--replay-live", board.address()];
+    let live = ["--replay-live", live.address()];
     let live = run(&[&replay[..], &live].concat(), "4");
     let alone = run(&replay, "4");
     assert_eq!(alone.stdout, live.stdout);

@@ -3,6 +3,7 @@
 //! times: the program goes on from those answers.
 
 use super::CallPlace;
+use super::fetches::{self, Part};
 use super::file::{RecordedSession, Recording};
 use super::read::{ReadError, outputs, report_of};
 use crate::board::{Call, Ended, Guest, Outcome, Output};
@@ -16,7 +17,7 @@ use gil_wire::api::{self, ApiError, Described};
 use gil_wire::driver::Fetched;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{self, Done, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, Done, Reply, Report, Request};
 use gil_wire::words::Words;
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -196,11 +197,18 @@ impl Live {
         self.check(head.op.api())?;
         let mut input = vec![0; in_bytes(&head)];
         payload.read_exact(&mut input)?;
-        self.send(&head, &[&input])?;
-        let Some(done) = called.done.as_ref().filter(|_| head.answer) else {
-            return Ok(());
+        let done = called.done.as_ref().filter(|_| head.answer);
+        let parts = done.and_then(|done| fetches::parts(&head, done));
+        let Some(done) = done else {
+            return self.send(&head, &[&input]);
         };
-        let outcome = self.answer(seq, budget)?;
+        let outcome = match parts {
+            Some(parts) => self.fetch(&head, &parts, budget)?,
+            None => {
+                self.send(&head, &[&input])?;
+                self.answer(seq, budget)?
+            }
+        };
         let out = outputs(&done.out, payload, budget)?;
         let op = head.op;
         if let Some(what) = another(op, &outcome, done, &out) {
@@ -219,6 +227,47 @@ impl Live {
             self.compare(&recorded, budget)?;
         }
         Ok(())
+    }
+
+    /// Fetches what came of a fetch, as one answer.
+    fn fetch(
+        &mut self,
+        head: &message::Call<'_>,
+        parts: &[Part],
+        budget: &Budget,
+    ) -> Result<Outcome, NotLive> {
+        let mut whole = super::ran(&[], 0);
+        let mut results = Vec::new();
+        // With the first one: it is asked for in any case.
+        let mut event = head.event;
+        for (part, region) in parts.iter().zip(&head.regions) {
+            let Some(args) = &part.args else {
+                results.push(part.recorded);
+                whole.out.push(Output::None);
+                continue;
+            };
+            let call = message::Call {
+                event: event.take(),
+                regions: vec![*region],
+                ..head.clone()
+            };
+            self.send(&call.with_args(args), &[])?;
+            let one = self.answer(head.seq, budget)?;
+            let fetched = Fetched::parse(&one.result).map(|fetched| fetched.results);
+            match (one.status, fetched) {
+                (CallStatus::Ran, Ok(fetched)) => results.extend(fetched),
+                _ => return Ok(one),
+            }
+            whole.out.extend(one.out);
+            whole.ended.extend(one.ended);
+        }
+        let compare_ns = 0;
+        let fetched = Fetched {
+            compare_ns,
+            results,
+        };
+        whole.result = fetched.encode();
+        Ok(whole)
     }
 
     fn ends_as(

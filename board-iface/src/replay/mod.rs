@@ -3,6 +3,7 @@
 
 mod alternatives;
 mod boards;
+mod fetches;
 mod file;
 mod live;
 mod read;
