@@ -17,6 +17,7 @@
 //! | `pointers` | what is known of an address |
 //! | `module` | modules, functions, variables |
 //! | `library` | libraries and their kernels |
+//! | `jit` | the compiler's options, and what it tells |
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
 //! | `error` | the names of errors |
@@ -28,6 +29,7 @@ pub mod error;
 mod event;
 mod function;
 mod image;
+mod jit;
 mod launch;
 mod library;
 mod manual;
