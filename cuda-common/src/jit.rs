@@ -1,5 +1,7 @@
 //! Options of the compiler in the driver: `CUjit_option` of CUDA's driver API.
 
+use crate::names;
+
 /// Options whose values are numbers, in the order of their own numbers: from the most registers (0) to the kind
 /// of cache (14). The values of others are addresses of the caller's, or are told to it.
 const NUMBERS: [u64; 10] = [0, 1, 7, 8, 9, 10, 11, 12, 13, 14];
@@ -10,9 +12,67 @@ pub fn is_number(option: u64) -> bool {
     NUMBERS.contains(&option)
 }
 
+/// Options that only tell something: a time, and the bytes of two texts with the space for them.
+pub const TIME: u32 = 2;
+/// Where the text is that informs.
+pub const INFO_TEXT: u32 = 3;
+/// Its bytes.
+pub const INFO_BYTES: u32 = 4;
+/// Where the text is that says what is wrong.
+pub const ERROR_TEXT: u32 = 5;
+/// Its bytes.
+pub const ERROR_BYTES: u32 = 6;
+/// Most bytes of a text that travel. A program that has space for more gets these.
+pub const LOG_MAX: u64 = 1 << 16;
+
+/// What the compiler told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The bits of a float: the milliseconds that it took.
+    pub time: u32,
+    /// What informs.
+    pub info: Vec<u8>,
+    /// What is wrong.
+    pub error: Vec<u8>,
+}
+
+impl Told {
+    /// Its words.
+    pub fn words(&self) -> Vec<u64> {
+        let time = std::iter::once(self.time.into());
+        let texts = names::words(&self.info).chain(names::words(&self.error));
+        time.chain(texts).collect()
+    }
+
+    /// What words say; `None` if they are not such.
+    pub fn read(words: &[u64]) -> Option<Self> {
+        let (time, texts) = words.split_first()?;
+        let [info, error] = <[Vec<u8>; 2]>::try_from(names::read(texts)?).ok()?;
+        Some(Self {
+            time: u32::try_from(*time).ok()?,
+            info,
+            error,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_travels_in_words() {
+        let told = Told {
+            time: 1.5f32.to_bits(),
+            info: b"2 kernels".into(),
+            error: Vec::new(),
+        };
+        assert_eq!(Told::read(&told.words()), Some(told.clone()));
+        assert_eq!(Told::read(&[]), None);
+        assert_eq!(Told::read(&[1]), None);
+        assert_eq!(Told::read(&[u64::MAX, 0, 0]), None);
+        assert_eq!(Told::read(&[&told.words()[..], &[0]].concat()), None);
+    }
 
     #[test]
     fn no_address_is_a_number() {

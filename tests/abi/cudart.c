@@ -27,6 +27,9 @@ typedef enum cudaDeviceAttr cudaDeviceAttr;
 typedef enum cudaFuncAttribute cudaFuncAttribute;
 typedef enum cudaFuncCache cudaFuncCache;
 typedef enum cudaLaunchAttributeID cudaLaunchAttributeID;
+typedef enum cudaJitOption cudaJitOption;
+typedef enum cudaLibraryOption cudaLibraryOption;
+typedef enum cudaDriverEntryPointQueryResult cudaDriverEntryPointQueryResult;
 typedef union cudaLaunchAttributeValue cudaLaunchAttributeValue;
 /* NVIDIA declares these for C++ alone. */
 void **__cudaRegisterFatBinary(void *fatCubin);
@@ -69,6 +72,8 @@ extern __typeof__(cudaLaunchCooperativeKernel) cudaLaunchCooperativeKernel_ptsz;
 extern __typeof__(cudaStreamCopyAttributes) cudaStreamCopyAttributes_ptsz;
 extern __typeof__(cudaStreamGetAttribute) cudaStreamGetAttribute_ptsz;
 extern __typeof__(cudaStreamSetAttribute) cudaStreamSetAttribute_ptsz;
+extern __typeof__(cudaGetDriverEntryPoint) cudaGetDriverEntryPoint_ptsz;
+extern __typeof__(cudaGetDriverEntryPointByVersion) cudaGetDriverEntryPointByVersion_ptsz;
 #include <stddef.h>
 #include <stdint.h>
 #include <cuda_runtime_api.h>
@@ -369,13 +374,52 @@ _Static_assert(SAME(__typeof__(&cudaStreamSetAttribute_ptsz), cudaError_t (*)(cu
 	"cudaStreamSetAttribute_ptsz");
 _Static_assert(SAME(__typeof__(&__cudaLaunchKernel_ptsz), cudaError_t (*)(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
 	"__cudaLaunchKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cudaLibraryLoadData), cudaError_t (*)(cudaLibrary_t *library, const void *code, cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
+	"cudaLibraryLoadData");
+_Static_assert(SAME(__typeof__(&cudaLibraryLoadFromFile), cudaError_t (*)(cudaLibrary_t *library, const char *fileName, cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
+	"cudaLibraryLoadFromFile");
+_Static_assert(SAME(__typeof__(&cudaLibraryUnload), cudaError_t (*)(cudaLibrary_t library)),
+	"cudaLibraryUnload");
+_Static_assert(SAME(__typeof__(&cudaLibraryGetKernel), cudaError_t (*)(cudaKernel_t *pKernel, cudaLibrary_t library, const char *name)),
+	"cudaLibraryGetKernel");
+_Static_assert(SAME(__typeof__(&cudaLibraryGetKernelCount), cudaError_t (*)(unsigned int *count, cudaLibrary_t lib)),
+	"cudaLibraryGetKernelCount");
+_Static_assert(SAME(__typeof__(&cudaLibraryEnumerateKernels), cudaError_t (*)(cudaKernel_t *kernels, unsigned int numKernels, cudaLibrary_t lib)),
+	"cudaLibraryEnumerateKernels");
+_Static_assert(SAME(__typeof__(&cudaLibraryGetGlobal), cudaError_t (*)(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name)),
+	"cudaLibraryGetGlobal");
+_Static_assert(SAME(__typeof__(&cudaLibraryGetManaged), cudaError_t (*)(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name)),
+	"cudaLibraryGetManaged");
+_Static_assert(SAME(__typeof__(&cudaLibraryGetUnifiedFunction), cudaError_t (*)(void **fptr, cudaLibrary_t library, const char *symbol)),
+	"cudaLibraryGetUnifiedFunction");
+_Static_assert(SAME(__typeof__(&cudaKernelSetAttributeForDevice), cudaError_t (*)(cudaKernel_t kernel, cudaFuncAttribute attr, int value, int device)),
+	"cudaKernelSetAttributeForDevice");
+_Static_assert(SAME(__typeof__(&cudaGetKernel), cudaError_t (*)(cudaKernel_t *kernelPtr, const void *entryFuncAddr)),
+	"cudaGetKernel");
+_Static_assert(SAME(__typeof__(&cudaGetFuncBySymbol), cudaError_t (*)(cudaFunction_t *functionPtr, const void *symbolPtr)),
+	"cudaGetFuncBySymbol");
+_Static_assert(SAME(__typeof__(&cudaGetDriverEntryPoint), cudaError_t (*)(const char *symbol, void **funcPtr, unsigned long long flags, cudaDriverEntryPointQueryResult *driverStatus)),
+	"cudaGetDriverEntryPoint");
+_Static_assert(SAME(__typeof__(&cudaGetDriverEntryPoint_ptsz), cudaError_t (*)(const char *symbol, void **funcPtr, unsigned long long flags, cudaDriverEntryPointQueryResult *driverStatus)),
+	"cudaGetDriverEntryPoint_ptsz");
+_Static_assert(SAME(__typeof__(&cudaGetDriverEntryPointByVersion), cudaError_t (*)(const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags, cudaDriverEntryPointQueryResult *driverStatus)),
+	"cudaGetDriverEntryPointByVersion");
+_Static_assert(SAME(__typeof__(&cudaGetDriverEntryPointByVersion_ptsz), cudaError_t (*)(const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags, cudaDriverEntryPointQueryResult *driverStatus)),
+	"cudaGetDriverEntryPointByVersion_ptsz");
+_Static_assert(SAME(__typeof__(&cudaInitDevice), cudaError_t (*)(int device, unsigned int deviceFlags, unsigned int flags)),
+	"cudaInitDevice");
+_Static_assert(SAME(__typeof__(&cudaSetValidDevices), cudaError_t (*)(int *device_arr, int len)),
+	"cudaSetValidDevices");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaDeviceP2PAttr) == sizeof(int32_t), "cudaDeviceP2PAttr");
+_Static_assert(sizeof(cudaDriverEntryPointQueryResult) == sizeof(int32_t), "cudaDriverEntryPointQueryResult");
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
 _Static_assert(sizeof(cudaFuncAttribute) == sizeof(int32_t), "cudaFuncAttribute");
 _Static_assert(sizeof(cudaFuncCache) == sizeof(int32_t), "cudaFuncCache");
+_Static_assert(sizeof(cudaJitOption) == sizeof(int32_t), "cudaJitOption");
 _Static_assert(sizeof(cudaLaunchAttributeID) == sizeof(int32_t), "cudaLaunchAttributeID");
+_Static_assert(sizeof(cudaLibraryOption) == sizeof(int32_t), "cudaLibraryOption");
 _Static_assert(sizeof(cudaLimit) == sizeof(int32_t), "cudaLimit");
 _Static_assert(sizeof(cudaMemAccessFlags) == sizeof(int32_t), "cudaMemAccessFlags");
 _Static_assert(sizeof(cudaMemAllocationHandleType) == sizeof(int32_t), "cudaMemAllocationHandleType");

@@ -191,6 +191,9 @@ static void in_contexts(void)
 	unsigned char c = 9;
 	void *values[] = { &a, &b, &c };
 	const char *name;
+	char text[64] = "x";
+	int told[] = { 3, 4 }, preserved[] = { 1 };
+	void *told_values[] = { text, (void *)64 };
 	size_t size;
 	int value, blocks, threads;
 
@@ -308,6 +311,17 @@ static void in_contexts(void)
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuKernelGetName(&name, three));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLibraryGetKernel(&stale, library, "three"));
 	GIVES(CUDA_ERROR_INVALID_PTX, load(&library, ".version 8.0\n.entry"));
+
+	/* What the compiler tells, where a library is loaded at once and where it is not. */
+	OK(cuLibraryLoadData(&library, library_kernels, told, told_values, 2, NULL, NULL, 0));
+	IS(strcmp(text, "null: 2 kernels") == 0 && told_values[1] == (void *)15);
+	OK(cuLibraryUnload(library));
+	told_values[1] = (void *)64;
+	OK(cuLibraryLoadData(&library, library_kernels, told, told_values, 2, preserved, NULL, 1));
+	IS(text[0] == 0 && told_values[1] == NULL);
+	OK(cuLibraryGetKernel(&stale, library, "three"));
+	IS(text[0] == 0);
+	OK(cuLibraryUnload(library));
 	OK(cuCtxDestroy_v2(second));
 }
 

@@ -142,6 +142,17 @@ fn nvidias_own_static_runtime_works() {
         .for_each(|source| passes_over(source, &library));
 }
 
+/// Libraries, kernels by their handles, functions of the driver API by name.
+#[test]
+fn libraries_belong_to_no_context() {
+    let calls = ["cudaLibraryGetKernel", "cudaGetKernel"];
+    passes(
+        "tests/guest/cuda_runtime_libraries.c",
+        "cuda_runtime_libraries",
+        &calls,
+    );
+}
+
 /// Without the board's driver there is no device, which is an error and no crash.
 #[test]
 fn a_board_without_the_driver_has_no_device() {

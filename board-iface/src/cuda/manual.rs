@@ -4,6 +4,7 @@ use super::generated::Functions;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::launches::Geometry;
+use super::logs::Logs;
 use super::memory::Owner;
 use super::occupancy;
 use super::pinned::Staged;
@@ -59,28 +60,38 @@ impl Session {
         call: &mut Call,
         (current, new): (Handle, Handle),
         data: &InData<'_>,
-        options: &[u64],
-    ) -> Result<CUresult, Refusal> {
+        (options, logs): (&[u64], &[u64]),
+    ) -> Result<(CUresult, Vec<u64>), Refusal> {
+        let refused = |error| Ok((error, Vec::new()));
         self.can_bind(new)?;
         self.make_current(current)?;
         let bytes = call.bytes(data)?.unwrap_or_default();
         if !image::is_whole(bytes) {
-            return Ok(CUDA_ERROR_INVALID_IMAGE);
+            return refused(CUDA_ERROR_INVALID_IMAGE);
         }
         let len = bytes.len();
         let place = call.input(data, len)?;
         let (pairs, _) = options.as_chunks::<2>();
         if pairs.len() > OPTIONS_MAX || !pairs.iter().all(|[name, _]| jit::is_number(*name)) {
-            return Ok(CUDA_ERROR_NOT_SUPPORTED);
+            return refused(CUDA_ERROR_NOT_SUPPORTED);
         }
+        let mut logs = match Logs::new(logs) {
+            Ok(logs) => logs,
+            Err(error) => return refused(error),
+        };
         let mut names: Vec<CUjit_option> = pairs.iter().map(|[name, _]| *name as i32).collect();
         let value = |[_, value]: &[u64; 2]| std::ptr::without_provenance_mut(*value as usize);
         let mut values: Vec<*mut c_void> = pairs.iter().map(value).collect();
+        for (name, value) in logs.as_mut().map(Logs::options).into_iter().flatten() {
+            names.push(name.cast_signed());
+            values.push(value);
+        }
         let mut module: CUmodule = null_mut();
         let load = self.functions().cuModuleLoadDataEx;
         let result = call_if(call, load, |load| {
             let count = names.len() as u32;
-            // SAFETY: the image is whole, and the lists have as many entries.
+            // SAFETY: the image is whole, the lists have as many entries, and the buffers that they
+            // name are there until this returns.
             unsafe {
                 load(
                     &mut module,
@@ -94,7 +105,8 @@ impl Session {
         if result == CUDA_SUCCESS {
             self.bind_with(Kind::Module, new, module, Data::Of(current))?;
         }
-        Ok(result)
+        let told = logs.map(|logs| logs.told(&names, &values).words());
+        Ok((result, told.unwrap_or_default()))
     }
 
     /// A kernel's parameters, as the driver has them.
@@ -401,8 +413,9 @@ impl Manual for Board {
         args: wire::CuModuleLoadDataArgs<'_>,
     ) -> Result<wire::CuModuleLoadDataReply, Refusal> {
         let of = (args.current, args.new);
-        let result = session.load(call, of, &args.image, &args.options)?;
-        Ok(wire::CuModuleLoadDataReply { result })
+        let options = (&*args.options, &*args.logs);
+        let (result, logs) = session.load(call, of, &args.image, options)?;
+        Ok(wire::CuModuleLoadDataReply { result, logs })
     }
 
     fn cu_module_load_data_ex(
@@ -411,8 +424,9 @@ impl Manual for Board {
         args: wire::CuModuleLoadDataExArgs<'_>,
     ) -> Result<wire::CuModuleLoadDataExReply, Refusal> {
         let of = (args.current, args.new);
-        let result = session.load(call, of, &args.image, &args.options)?;
-        Ok(wire::CuModuleLoadDataExReply { result })
+        let options = (&*args.options, &*args.logs);
+        let (result, logs) = session.load(call, of, &args.image, options)?;
+        Ok(wire::CuModuleLoadDataExReply { result, logs })
     }
 
     fn cu_module_load_fat_binary(
@@ -421,8 +435,9 @@ impl Manual for Board {
         args: wire::CuModuleLoadFatBinaryArgs<'_>,
     ) -> Result<wire::CuModuleLoadFatBinaryReply, Refusal> {
         let of = (args.current, args.new);
-        let result = session.load(call, of, &args.image, &args.options)?;
-        Ok(wire::CuModuleLoadFatBinaryReply { result })
+        let options = (&*args.options, &*args.logs);
+        let (result, logs) = session.load(call, of, &args.image, options)?;
+        Ok(wire::CuModuleLoadFatBinaryReply { result, logs })
     }
 
     fn cu_module_load(
@@ -431,8 +446,9 @@ impl Manual for Board {
         args: wire::CuModuleLoadArgs<'_>,
     ) -> Result<wire::CuModuleLoadReply, Refusal> {
         let of = (args.current, args.new);
-        let result = session.load(call, of, &args.image, &args.options)?;
-        Ok(wire::CuModuleLoadReply { result })
+        let options = (&*args.options, &*args.logs);
+        let (result, logs) = session.load(call, of, &args.image, options)?;
+        Ok(wire::CuModuleLoadReply { result, logs })
     }
 
     fn cu_module_unload(

@@ -17,6 +17,7 @@
 )]
 
 mod device;
+mod jit;
 mod launches;
 mod peers;
 mod pools;
@@ -387,13 +388,19 @@ unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
 pub unsafe extern "C" fn cuModuleLoadDataEx(
     place: *mut Object,
     image: *const c_void,
-    _count: c_uint,
-    _options: *mut c_int,
-    _values: *mut *mut c_void,
+    count: c_uint,
+    options: *mut c_int,
+    values: *mut *mut c_void,
 ) -> Code {
     run(|state| {
         let context = state.current_handle()?;
-        let declared = unsafe { declared(image) }?;
+        let declared = unsafe { declared(image) };
+        let told = match &declared {
+            Ok(declared) => (format!("null: {} kernels", declared.kernels.len()), ""),
+            Err(_) => (String::new(), "null: this is no PTX that it knows"),
+        };
+        unsafe { jit::tell((count, options, values), (&told.0, told.1)) };
+        let declared = declared?;
         let mut variables = Vec::new();
         for variable in &declared.variables {
             let address = state.allocate(context, variable.size as u64)?;

@@ -1797,12 +1797,14 @@ pub struct CuModuleLoadDataArgs<'a> {
     #[serde(borrow)]
     pub image: InData<'a>,
     pub options: Vec<u64>,
+    pub logs: Vec<u64>,
 }
 
 /// Reply of `cuModuleLoadData`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuModuleLoadDataReply {
     pub result: i32,
+    pub logs: Vec<u64>,
 }
 
 /// Arguments of `cuModuleLoadDataEx`.
@@ -1813,12 +1815,14 @@ pub struct CuModuleLoadDataExArgs<'a> {
     #[serde(borrow)]
     pub image: InData<'a>,
     pub options: Vec<u64>,
+    pub logs: Vec<u64>,
 }
 
 /// Reply of `cuModuleLoadDataEx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuModuleLoadDataExReply {
     pub result: i32,
+    pub logs: Vec<u64>,
 }
 
 /// Arguments of `cuModuleLoadFatBinary`.
@@ -1829,12 +1833,14 @@ pub struct CuModuleLoadFatBinaryArgs<'a> {
     #[serde(borrow)]
     pub image: InData<'a>,
     pub options: Vec<u64>,
+    pub logs: Vec<u64>,
 }
 
 /// Reply of `cuModuleLoadFatBinary`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuModuleLoadFatBinaryReply {
     pub result: i32,
+    pub logs: Vec<u64>,
 }
 
 /// Arguments of `cuModuleLoad`.
@@ -1845,12 +1851,14 @@ pub struct CuModuleLoadArgs<'a> {
     #[serde(borrow)]
     pub image: InData<'a>,
     pub options: Vec<u64>,
+    pub logs: Vec<u64>,
 }
 
 /// Reply of `cuModuleLoad`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuModuleLoadReply {
     pub result: i32,
+    pub logs: Vec<u64>,
 }
 
 /// Arguments of `cuModuleUnload`.

@@ -16,8 +16,12 @@ pub enum Kind {
     Array,
     /// `cudaEvent_t`
     Event,
+    /// `cudaFunction_t`
+    Function,
     /// `cudaKernel_t`
     Kernel,
+    /// `cudaLibrary_t`
+    Library,
     /// `cudaMemPool_t`
     Pool,
     /// `cudaStream_t`
@@ -30,7 +34,9 @@ impl Kind {
         match self {
             Self::Array => "cudaArray_t",
             Self::Event => "cudaEvent_t",
+            Self::Function => "cudaFunction_t",
             Self::Kernel => "cudaKernel_t",
+            Self::Library => "cudaLibrary_t",
             Self::Pool => "cudaMemPool_t",
             Self::Stream => "cudaStream_t",
         }
@@ -41,7 +47,9 @@ impl Kind {
         match self {
             Self::Array => 400,
             Self::Event => 400,
+            Self::Function => 400,
             Self::Kernel => 400,
+            Self::Library => 400,
             Self::Pool => 1,
             Self::Stream => 400,
         }
@@ -52,7 +60,9 @@ impl Kind {
         match self {
             Self::Array => None,
             Self::Event => None,
+            Self::Function => None,
             Self::Kernel => None,
+            Self::Library => None,
             Self::Pool => None,
             Self::Stream => None,
         }
@@ -359,6 +369,42 @@ pub const CUDA_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 355);
 pub const CUDA_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 356);
 /// `__cudaLaunchKernel_ptsz`.
 pub const __CUDA_LAUNCH_KERNEL_PTSZ: Op = Op::new(API, 357);
+/// `cudaLibraryLoadData`.
+pub const CUDA_LIBRARY_LOAD_DATA: Op = Op::new(API, 500);
+/// `cudaLibraryLoadFromFile`.
+pub const CUDA_LIBRARY_LOAD_FROM_FILE: Op = Op::new(API, 501);
+/// `cudaLibraryUnload`.
+pub const CUDA_LIBRARY_UNLOAD: Op = Op::new(API, 502);
+/// `cudaLibraryGetKernel`.
+pub const CUDA_LIBRARY_GET_KERNEL: Op = Op::new(API, 503);
+/// `cudaLibraryGetKernelCount`.
+pub const CUDA_LIBRARY_GET_KERNEL_COUNT: Op = Op::new(API, 504);
+/// `cudaLibraryEnumerateKernels`.
+pub const CUDA_LIBRARY_ENUMERATE_KERNELS: Op = Op::new(API, 505);
+/// `cudaLibraryGetGlobal`.
+pub const CUDA_LIBRARY_GET_GLOBAL: Op = Op::new(API, 506);
+/// `cudaLibraryGetManaged`.
+pub const CUDA_LIBRARY_GET_MANAGED: Op = Op::new(API, 507);
+/// `cudaLibraryGetUnifiedFunction`.
+pub const CUDA_LIBRARY_GET_UNIFIED_FUNCTION: Op = Op::new(API, 508);
+/// `cudaKernelSetAttributeForDevice`.
+pub const CUDA_KERNEL_SET_ATTRIBUTE_FOR_DEVICE: Op = Op::new(API, 509);
+/// `cudaGetKernel`.
+pub const CUDA_GET_KERNEL: Op = Op::new(API, 510);
+/// `cudaGetFuncBySymbol`.
+pub const CUDA_GET_FUNC_BY_SYMBOL: Op = Op::new(API, 511);
+/// `cudaGetDriverEntryPoint`.
+pub const CUDA_GET_DRIVER_ENTRY_POINT: Op = Op::new(API, 512);
+/// `cudaGetDriverEntryPoint_ptsz`.
+pub const CUDA_GET_DRIVER_ENTRY_POINT_PTSZ: Op = Op::new(API, 513);
+/// `cudaGetDriverEntryPointByVersion`.
+pub const CUDA_GET_DRIVER_ENTRY_POINT_BY_VERSION: Op = Op::new(API, 514);
+/// `cudaGetDriverEntryPointByVersion_ptsz`.
+pub const CUDA_GET_DRIVER_ENTRY_POINT_BY_VERSION_PTSZ: Op = Op::new(API, 515);
+/// `cudaInitDevice`.
+pub const CUDA_INIT_DEVICE: Op = Op::new(API, 516);
+/// `cudaSetValidDevices`.
+pub const CUDA_SET_VALID_DEVICES: Op = Op::new(API, 517);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1095,6 +1141,96 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 357,
         name: "__cudaLaunchKernel_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 500,
+        name: "cudaLibraryLoadData",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 501,
+        name: "cudaLibraryLoadFromFile",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 502,
+        name: "cudaLibraryUnload",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 503,
+        name: "cudaLibraryGetKernel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 504,
+        name: "cudaLibraryGetKernelCount",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 505,
+        name: "cudaLibraryEnumerateKernels",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 506,
+        name: "cudaLibraryGetGlobal",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 507,
+        name: "cudaLibraryGetManaged",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 508,
+        name: "cudaLibraryGetUnifiedFunction",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 509,
+        name: "cudaKernelSetAttributeForDevice",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 510,
+        name: "cudaGetKernel",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 511,
+        name: "cudaGetFuncBySymbol",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 512,
+        name: "cudaGetDriverEntryPoint",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 513,
+        name: "cudaGetDriverEntryPoint_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 514,
+        name: "cudaGetDriverEntryPointByVersion",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 515,
+        name: "cudaGetDriverEntryPointByVersion_ptsz",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 516,
+        name: "cudaInitDevice",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 517,
+        name: "cudaSetValidDevices",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

@@ -1571,10 +1571,22 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             result,
             ..Default::default()
         }),
-        35 => back_end::encode(&wire::CuModuleLoadDataReply { result }),
-        36 => back_end::encode(&wire::CuModuleLoadDataExReply { result }),
-        37 => back_end::encode(&wire::CuModuleLoadFatBinaryReply { result }),
-        38 => back_end::encode(&wire::CuModuleLoadReply { result }),
+        35 => back_end::encode(&wire::CuModuleLoadDataReply {
+            result,
+            ..Default::default()
+        }),
+        36 => back_end::encode(&wire::CuModuleLoadDataExReply {
+            result,
+            ..Default::default()
+        }),
+        37 => back_end::encode(&wire::CuModuleLoadFatBinaryReply {
+            result,
+            ..Default::default()
+        }),
+        38 => back_end::encode(&wire::CuModuleLoadReply {
+            result,
+            ..Default::default()
+        }),
         39 => back_end::encode(&wire::CuModuleUnloadReply { result }),
         40 => back_end::encode(&wire::CuModuleGetFunctionReply {
             result,

@@ -3,6 +3,7 @@
 //! modules alone.
 
 use super::context::{self, Context};
+use super::jit::{self, Places};
 use super::{Details, create, image, launch, module};
 use crate::generated::manual::{Guest, Object};
 use crate::generated::stubs::{cuFuncSetAttribute, cuFuncSetCacheConfig};
@@ -112,14 +113,14 @@ impl Options {
         Ok(is_preserved)
     }
 
-    /// The compiler's, as pairs of words.
+    /// The compiler's.
     ///
     /// # Safety
-    /// As [`is_preserved`](Self::is_preserved).
-    unsafe fn of_compiler(self) -> CallResult<Vec<u64>> {
+    /// As [`is_preserved`](Self::is_preserved); a text has as many bytes as it says.
+    unsafe fn of_compiler(self) -> CallResult<jit::Options> {
         let (count, names, values) = self.compiler;
         // SAFETY: the caller's.
-        unsafe { module::options(count, names, values) }
+        unsafe { jit::read(count, names, values) }
     }
 }
 
@@ -139,7 +140,10 @@ pub unsafe fn load(entry: u64, code: *const c_void, options: Options) -> CallRes
         let compiler = options.of_compiler()?;
         let (place, len) = image::find(code)?;
         if is_preserved {
-            return make(Image::Programs(place.expose_provenance(), len), compiler);
+            return make(
+                Image::Programs(place.expose_provenance(), len),
+                compiler.sent,
+            );
         }
         let bytes = std::slice::from_raw_parts(place.cast::<u8>(), len);
         make_now(entry, bytes.into(), compiler)
@@ -167,7 +171,8 @@ pub unsafe fn load_file(
     // SAFETY: the caller's.
     let name = unsafe { CStr::from_ptr(name) };
     let bytes = module::file(OsStr::from_bytes(name.to_bytes()))?;
-    make_now(entry, bytes.into(), compiler)
+    // SAFETY: the caller's.
+    unsafe { make_now(entry, bytes.into(), compiler) }
 }
 
 fn make(image: Image, options: Vec<u64>) -> CallResult<CUlibrary> {
@@ -181,10 +186,17 @@ fn make(image: Image, options: Vec<u64>) -> CallResult<CUlibrary> {
     create(Kind::Library, new_number(), details)
 }
 
-/// Makes one which is loaded at once if a context is current.
-fn make_now(entry: u64, image: Box<[u8]>, options: Vec<u64>) -> CallResult<CUlibrary> {
-    let library = make(Image::Own(image), options)?;
-    match module_of(entry, library) {
+/// Makes one which is loaded at once if a context is current, and tells what the compiler tells.
+///
+/// # Safety
+/// The options' places are the program's.
+unsafe fn make_now(entry: u64, image: Box<[u8]>, options: jit::Options) -> CallResult<CUlibrary> {
+    let library = make(Image::Own(image), options.sent)?;
+    let load = |context: &Arc<Context>| {
+        // SAFETY: the caller's.
+        unsafe { find(library)?.load(entry, context, &options.places) }
+    };
+    match context::with(load) {
         Ok(_) | Err(CUDA_ERROR_INVALID_CONTEXT | CUDA_ERROR_CONTEXT_IS_DESTROYED) => Ok(library),
         Err(code) => {
             Object::release(Kind::Library, library, entry)?;
@@ -196,6 +208,20 @@ fn make_now(entry: u64, image: Box<[u8]>, options: Vec<u64>) -> CallResult<CUlib
 impl Library {
     /// The module that it is in a context, which is current.
     fn module(&self, entry: u64, context: &Arc<Context>) -> CallResult<CUmodule> {
+        // SAFETY: there are no places.
+        unsafe { self.load(entry, context, &Places::default()) }
+    }
+
+    /// The same, where the program is told what the compiler tells.
+    ///
+    /// # Safety
+    /// The places are the program's.
+    unsafe fn load(
+        &self,
+        entry: u64,
+        context: &Arc<Context>,
+        places: &Places,
+    ) -> CallResult<CUmodule> {
         context.healthy()?;
         let mut modules = locked(&self.modules);
         let modules = modules.as_mut().ok_or(CUDA_ERROR_INVALID_HANDLE)?;
@@ -203,8 +229,8 @@ impl Library {
             return Ok(handle_at(*known));
         }
         let call = (entry, wire::CU_MODULE_LOAD_DATA_EX);
-        let (image, options) = (self.image.place(), self.options.clone());
-        // SAFETY: it is a whole image.
+        let (image, options) = (self.image.place(), (self.options.clone(), places));
+        // SAFETY: it is a whole image, and the places are the caller's.
         let module = unsafe { module::load_image(call, context, image, options, true) }?;
         modules.insert(context.id, module.expose_provenance());
         Ok(module)

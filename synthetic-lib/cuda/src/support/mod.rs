@@ -18,6 +18,7 @@
 //! | `pointers` | what is known of an address |
 //! | `module` | modules, functions, variables |
 //! | `library` | libraries and their kernels |
+//! | `jit` | the compiler's options, and what it tells |
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
 //! | `error` | the names of errors |
@@ -31,6 +32,7 @@ mod event;
 mod export_tables;
 mod function;
 mod image;
+mod jit;
 mod large_pages;
 mod launch;
 mod library;

@@ -1,11 +1,13 @@
 //! Modules, their functions and variables.
 
 use super::context::{self, Context};
+use super::jit::{self, Places};
 use super::{Details, create, image, launch, memory};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_cuda_common::jit::Told;
+use gil_cuda_common::names;
 use gil_cuda_common::room::Room;
-use gil_cuda_common::{jit, names};
 use gil_guest::api::{Api, CallResult, new_number};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
@@ -27,50 +29,6 @@ pub struct Module {
     is_of_library: bool,
 }
 
-/// Places of options that only tell something: a time, the bytes of two texts.
-const TIME: CUjit_option = 2;
-const INFO_TEXT: CUjit_option = 3;
-const INFO_BYTES: CUjit_option = 4;
-const ERROR_TEXT: CUjit_option = 5;
-const ERROR_BYTES: CUjit_option = 6;
-/// Most options.
-const OPTIONS_MAX: u32 = 64;
-
-/// Reads the options of a load: those of the compiler, as pairs of words. It tells nothing:
-/// texts are empty.
-///
-/// # Errors
-/// `CUDA_ERROR_INVALID_VALUE`, or `CUDA_ERROR_NOT_SUPPORTED` for what is no number.
-///
-/// # Safety
-/// `options` and `values` name as many options and values.
-pub unsafe fn options(
-    count: u32,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
-) -> CallResult<Vec<u64>> {
-    if count > 0 && (options.is_null() || values.is_null()) || count > OPTIONS_MAX {
-        return Err(CUDA_ERROR_INVALID_VALUE);
-    }
-    let mut sent = Vec::new();
-    for n in 0..count as usize {
-        // SAFETY: the caller's; a text has space for a byte.
-        unsafe {
-            let (option, value) = (*options.add(n), values.add(n));
-            match option {
-                TIME | INFO_BYTES | ERROR_BYTES => *value = std::ptr::null_mut(),
-                INFO_TEXT | ERROR_TEXT if !(*value).is_null() => (*value).cast::<u8>().write(0),
-                INFO_TEXT | ERROR_TEXT => {}
-                option if jit::is_number(option.cast_unsigned().into()) => {
-                    sent.extend([u64::from(option.cast_unsigned()), (*value).addr() as u64]);
-                }
-                _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
-            }
-        }
-    }
-    Ok(sent)
-}
-
 /// Loads a module into the current context.
 ///
 /// # Errors
@@ -87,24 +45,26 @@ pub unsafe fn load(
         context.healthy()?;
         // SAFETY: the caller's.
         unsafe {
-            let options = options(count, names, values)?;
+            let options = jit::read(count, names, values)?;
+            let options = (options.sent, &options.places);
             load_image((entry, op), context, image::find(image)?, options, false)
         }
     })
 }
 
-/// Loads an image into a context, with options as pairs of words.
+/// Loads an image into a context, with options as pairs of words, and tells the program what the
+/// compiler tells.
 ///
 /// # Errors
 /// The API's code.
 ///
 /// # Safety
-/// The image has as many bytes.
+/// The image has as many bytes, and the places are the program's.
 pub unsafe fn load_image(
     (entry, op): (u64, Op),
     context: &Arc<Context>,
     (place, len): (*const c_void, usize),
-    options: Vec<u64>,
+    (options, places): (Vec<u64>, &Places),
     is_of_library: bool,
 ) -> CallResult<CUmodule> {
     let new = new_number();
@@ -116,9 +76,14 @@ pub unsafe fn load_image(
         // SAFETY: the image is as long as it says.
         image: unsafe { request.input(place, len) },
         options,
+        logs: places.asked(),
     };
     let loaded = request.forward(&args, |reply| {
         let reply: wire::CuModuleLoadDataReply = reply.decode()?;
+        if let Some(told) = Told::read(&reply.logs) {
+            // SAFETY: the caller's.
+            unsafe { places.write(&told) };
+        }
         Guest::check(reply.result)
     });
     loaded.or_else(|code| context.failed(code))?;

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 147] = [
+static EXPORTS: [Export; 165] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -223,12 +223,36 @@ static EXPORTS: [Export; 147] = [
         address: cudaGetDeviceProperties as *const c_void,
     },
     Export {
+        name: c"cudaGetDriverEntryPoint",
+        address: cudaGetDriverEntryPoint as *const c_void,
+    },
+    Export {
+        name: c"cudaGetDriverEntryPointByVersion",
+        address: cudaGetDriverEntryPointByVersion as *const c_void,
+    },
+    Export {
+        name: c"cudaGetDriverEntryPointByVersion_ptsz",
+        address: cudaGetDriverEntryPointByVersion_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaGetDriverEntryPoint_ptsz",
+        address: cudaGetDriverEntryPoint_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaGetErrorName",
         address: cudaGetErrorName as *const c_void,
     },
     Export {
         name: c"cudaGetErrorString",
         address: cudaGetErrorString as *const c_void,
+    },
+    Export {
+        name: c"cudaGetFuncBySymbol",
+        address: cudaGetFuncBySymbol as *const c_void,
+    },
+    Export {
+        name: c"cudaGetKernel",
+        address: cudaGetKernel as *const c_void,
     },
     Export {
         name: c"cudaGetLastError",
@@ -257,6 +281,14 @@ static EXPORTS: [Export; 147] = [
     Export {
         name: c"cudaHostUnregister",
         address: cudaHostUnregister as *const c_void,
+    },
+    Export {
+        name: c"cudaInitDevice",
+        address: cudaInitDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaKernelSetAttributeForDevice",
+        address: cudaKernelSetAttributeForDevice as *const c_void,
     },
     Export {
         name: c"cudaLaunchCooperativeKernel",
@@ -289,6 +321,42 @@ static EXPORTS: [Export; 147] = [
     Export {
         name: c"cudaLaunchKernel_ptsz",
         address: cudaLaunchKernel_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryEnumerateKernels",
+        address: cudaLibraryEnumerateKernels as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryGetGlobal",
+        address: cudaLibraryGetGlobal as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryGetKernel",
+        address: cudaLibraryGetKernel as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryGetKernelCount",
+        address: cudaLibraryGetKernelCount as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryGetManaged",
+        address: cudaLibraryGetManaged as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryGetUnifiedFunction",
+        address: cudaLibraryGetUnifiedFunction as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryLoadData",
+        address: cudaLibraryLoadData as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryLoadFromFile",
+        address: cudaLibraryLoadFromFile as *const c_void,
+    },
+    Export {
+        name: c"cudaLibraryUnload",
+        address: cudaLibraryUnload as *const c_void,
     },
     Export {
         name: c"cudaMalloc",
@@ -497,6 +565,10 @@ static EXPORTS: [Export; 147] = [
     Export {
         name: c"cudaSetDeviceFlags",
         address: cudaSetDeviceFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaSetValidDevices",
+        address: cudaSetValidDevices as *const c_void,
     },
     Export {
         name: c"cudaStreamAddCallback",

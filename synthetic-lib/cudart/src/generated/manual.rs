@@ -220,6 +220,213 @@ pub trait Launches {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Libraries {
+    /// `cudaLibraryLoadData`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryLoadData(
+        entry: u64,
+        library: *mut cudaLibrary_t,
+        code: *const c_void,
+        jitOptions: *mut cudaJitOption,
+        jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint,
+        libraryOptions: *mut cudaLibraryOption,
+        libraryOptionValues: *mut *mut c_void,
+        numLibraryOptions: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryLoadFromFile`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryLoadFromFile(
+        entry: u64,
+        library: *mut cudaLibrary_t,
+        fileName: *const c_char,
+        jitOptions: *mut cudaJitOption,
+        jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint,
+        libraryOptions: *mut cudaLibraryOption,
+        libraryOptionValues: *mut *mut c_void,
+        numLibraryOptions: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryUnload`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryUnload(entry: u64, library: cudaLibrary_t) -> cudaError_t;
+
+    /// `cudaLibraryGetKernel`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryGetKernel(
+        entry: u64,
+        pKernel: *mut cudaKernel_t,
+        library: cudaLibrary_t,
+        name: *const c_char,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryGetKernelCount`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryGetKernelCount(
+        entry: u64,
+        count: *mut c_uint,
+        lib: cudaLibrary_t,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryEnumerateKernels`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryEnumerateKernels(
+        entry: u64,
+        kernels: *mut cudaKernel_t,
+        numKernels: c_uint,
+        lib: cudaLibrary_t,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryGetGlobal`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryGetGlobal(
+        entry: u64,
+        dptr: *mut *mut c_void,
+        bytes: *mut usize,
+        library: cudaLibrary_t,
+        name: *const c_char,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryGetManaged`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryGetManaged(
+        entry: u64,
+        dptr: *mut *mut c_void,
+        bytes: *mut usize,
+        library: cudaLibrary_t,
+        name: *const c_char,
+    ) -> cudaError_t;
+
+    /// `cudaLibraryGetUnifiedFunction`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaLibraryGetUnifiedFunction(
+        entry: u64,
+        fptr: *mut *mut c_void,
+        library: cudaLibrary_t,
+        symbol: *const c_char,
+    ) -> cudaError_t;
+
+    /// `cudaKernelSetAttributeForDevice`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaKernelSetAttributeForDevice(
+        entry: u64,
+        kernel: cudaKernel_t,
+        attr: cudaFuncAttribute,
+        value: c_int,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaGetKernel`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetKernel(
+        entry: u64,
+        kernelPtr: *mut cudaKernel_t,
+        entryFuncAddr: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaGetFuncBySymbol`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetFuncBySymbol(
+        entry: u64,
+        functionPtr: *mut cudaFunction_t,
+        symbolPtr: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaGetDriverEntryPoint`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetDriverEntryPoint(
+        entry: u64,
+        symbol: *const c_char,
+        funcPtr: *mut *mut c_void,
+        flags: u64,
+        driverStatus: *mut cudaDriverEntryPointQueryResult,
+    ) -> cudaError_t;
+
+    /// `cudaGetDriverEntryPoint_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetDriverEntryPoint_ptsz(
+        entry: u64,
+        symbol: *const c_char,
+        funcPtr: *mut *mut c_void,
+        flags: u64,
+        driverStatus: *mut cudaDriverEntryPointQueryResult,
+    ) -> cudaError_t;
+
+    /// `cudaGetDriverEntryPointByVersion`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetDriverEntryPointByVersion(
+        entry: u64,
+        symbol: *const c_char,
+        funcPtr: *mut *mut c_void,
+        cudaVersion: c_uint,
+        flags: u64,
+        driverStatus: *mut cudaDriverEntryPointQueryResult,
+    ) -> cudaError_t;
+
+    /// `cudaGetDriverEntryPointByVersion_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetDriverEntryPointByVersion_ptsz(
+        entry: u64,
+        symbol: *const c_char,
+        funcPtr: *mut *mut c_void,
+        cudaVersion: c_uint,
+        flags: u64,
+        driverStatus: *mut cudaDriverEntryPointQueryResult,
+    ) -> cudaError_t;
+
+    /// `cudaInitDevice`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaInitDevice(
+        entry: u64,
+        device: c_int,
+        deviceFlags: c_uint,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaSetValidDevices`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaSetValidDevices(entry: u64, device_arr: *mut c_int, len: c_int) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait OwnStreams {
     /// `cudaMemcpy_ptds`.
     ///

@@ -13,7 +13,7 @@
 )]
 
 use crate::generated::manual::{
-    Guest, Helpers, Kept, Launches, Local, Manual, Object, OwnStreams, Request,
+    Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -2330,4 +2330,342 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     unsafe {
         Guest::__cudaLaunchKernel_ptsz(entry, kernel, gridDim, blockDim, args, sharedMem, stream)
     }
+}
+
+/// `cudaLibraryLoadData`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryLoadData")]
+pub unsafe extern "C" fn cudaLibraryLoadData(
+    library: *mut cudaLibrary_t,
+    code: *const c_void,
+    jitOptions: *mut cudaJitOption,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut cudaLibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 500));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaLibraryLoadData(
+            entry,
+            library,
+            code,
+            jitOptions,
+            jitOptionsValues,
+            numJitOptions,
+            libraryOptions,
+            libraryOptionValues,
+            numLibraryOptions,
+        )
+    }
+}
+
+/// `cudaLibraryLoadFromFile`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryLoadFromFile")]
+pub unsafe extern "C" fn cudaLibraryLoadFromFile(
+    library: *mut cudaLibrary_t,
+    fileName: *const c_char,
+    jitOptions: *mut cudaJitOption,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut cudaLibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 501));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaLibraryLoadFromFile(
+            entry,
+            library,
+            fileName,
+            jitOptions,
+            jitOptionsValues,
+            numJitOptions,
+            libraryOptions,
+            libraryOptionValues,
+            numLibraryOptions,
+        )
+    }
+}
+
+/// `cudaLibraryUnload`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryUnload")]
+pub unsafe extern "C" fn cudaLibraryUnload(library: cudaLibrary_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 502));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryUnload(entry, library) }
+}
+
+/// `cudaLibraryGetKernel`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryGetKernel")]
+pub unsafe extern "C" fn cudaLibraryGetKernel(
+    pKernel: *mut cudaKernel_t,
+    library: cudaLibrary_t,
+    name: *const c_char,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 503));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryGetKernel(entry, pKernel, library, name) }
+}
+
+/// `cudaLibraryGetKernelCount`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryGetKernelCount")]
+pub unsafe extern "C" fn cudaLibraryGetKernelCount(
+    count: *mut c_uint,
+    lib: cudaLibrary_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 504));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryGetKernelCount(entry, count, lib) }
+}
+
+/// `cudaLibraryEnumerateKernels`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryEnumerateKernels")]
+pub unsafe extern "C" fn cudaLibraryEnumerateKernels(
+    kernels: *mut cudaKernel_t,
+    numKernels: c_uint,
+    lib: cudaLibrary_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 505));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryEnumerateKernels(entry, kernels, numKernels, lib) }
+}
+
+/// `cudaLibraryGetGlobal`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryGetGlobal")]
+pub unsafe extern "C" fn cudaLibraryGetGlobal(
+    dptr: *mut *mut c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const c_char,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 506));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryGetGlobal(entry, dptr, bytes, library, name) }
+}
+
+/// `cudaLibraryGetManaged`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryGetManaged")]
+pub unsafe extern "C" fn cudaLibraryGetManaged(
+    dptr: *mut *mut c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const c_char,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 507));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryGetManaged(entry, dptr, bytes, library, name) }
+}
+
+/// `cudaLibraryGetUnifiedFunction`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaLibraryGetUnifiedFunction")]
+pub unsafe extern "C" fn cudaLibraryGetUnifiedFunction(
+    fptr: *mut *mut c_void,
+    library: cudaLibrary_t,
+    symbol: *const c_char,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 508));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaLibraryGetUnifiedFunction(entry, fptr, library, symbol) }
+}
+
+/// `cudaKernelSetAttributeForDevice`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaKernelSetAttributeForDevice")]
+pub unsafe extern "C" fn cudaKernelSetAttributeForDevice(
+    kernel: cudaKernel_t,
+    attr: cudaFuncAttribute,
+    value: c_int,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 509));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaKernelSetAttributeForDevice(entry, kernel, attr, value, device) }
+}
+
+/// `cudaGetKernel`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetKernel")]
+pub unsafe extern "C" fn cudaGetKernel(
+    kernelPtr: *mut cudaKernel_t,
+    entryFuncAddr: *const c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 510));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetKernel(entry, kernelPtr, entryFuncAddr) }
+}
+
+/// `cudaGetFuncBySymbol`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetFuncBySymbol")]
+pub unsafe extern "C" fn cudaGetFuncBySymbol(
+    functionPtr: *mut cudaFunction_t,
+    symbolPtr: *const c_void,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 511));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetFuncBySymbol(entry, functionPtr, symbolPtr) }
+}
+
+/// `cudaGetDriverEntryPoint`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetDriverEntryPoint")]
+pub unsafe extern "C" fn cudaGetDriverEntryPoint(
+    symbol: *const c_char,
+    funcPtr: *mut *mut c_void,
+    flags: u64,
+    driverStatus: *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 512));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetDriverEntryPoint(entry, symbol, funcPtr, flags, driverStatus) }
+}
+
+/// `cudaGetDriverEntryPoint_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetDriverEntryPoint_ptsz")]
+pub unsafe extern "C" fn cudaGetDriverEntryPoint_ptsz(
+    symbol: *const c_char,
+    funcPtr: *mut *mut c_void,
+    flags: u64,
+    driverStatus: *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 513));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetDriverEntryPoint_ptsz(entry, symbol, funcPtr, flags, driverStatus) }
+}
+
+/// `cudaGetDriverEntryPointByVersion`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetDriverEntryPointByVersion")]
+pub unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
+    symbol: *const c_char,
+    funcPtr: *mut *mut c_void,
+    cudaVersion: c_uint,
+    flags: u64,
+    driverStatus: *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 514));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGetDriverEntryPointByVersion(
+            entry,
+            symbol,
+            funcPtr,
+            cudaVersion,
+            flags,
+            driverStatus,
+        )
+    }
+}
+
+/// `cudaGetDriverEntryPointByVersion_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetDriverEntryPointByVersion_ptsz")]
+pub unsafe extern "C" fn cudaGetDriverEntryPointByVersion_ptsz(
+    symbol: *const c_char,
+    funcPtr: *mut *mut c_void,
+    cudaVersion: c_uint,
+    flags: u64,
+    driverStatus: *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 515));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGetDriverEntryPointByVersion_ptsz(
+            entry,
+            symbol,
+            funcPtr,
+            cudaVersion,
+            flags,
+            driverStatus,
+        )
+    }
+}
+
+/// `cudaInitDevice`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaInitDevice")]
+pub unsafe extern "C" fn cudaInitDevice(
+    device: c_int,
+    deviceFlags: c_uint,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 516));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaInitDevice(entry, device, deviceFlags, flags) }
+}
+
+/// `cudaSetValidDevices`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaSetValidDevices")]
+pub unsafe extern "C" fn cudaSetValidDevices(device_arr: *mut c_int, len: c_int) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 517));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaSetValidDevices(entry, device_arr, len) }
 }

@@ -14,10 +14,13 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type cudaDeviceAttr = i32;
 pub type cudaDeviceP2PAttr = i32;
+pub type cudaDriverEntryPointQueryResult = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
+pub type cudaJitOption = i32;
 pub type cudaLaunchAttributeID = i32;
+pub type cudaLibraryOption = i32;
 pub type cudaLimit = i32;
 pub type cudaMemAccessFlags = i32;
 pub type cudaMemAllocationHandleType = i32;
@@ -44,6 +47,14 @@ pub struct CUevent_st {
 }
 pub type cudaEvent_t = *mut CUevent_st;
 
+/// What a `cudaFunction_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUfunc_st {
+    _private: [u8; 0],
+}
+pub type cudaFunction_t = *mut CUfunc_st;
+
 /// What a `cudaKernel_t` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -51,6 +62,14 @@ pub struct CUkern_st {
     _private: [u8; 0],
 }
 pub type cudaKernel_t = *mut CUkern_st;
+
+/// What a `cudaLibrary_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUlib_st {
+    _private: [u8; 0],
+}
+pub type cudaLibrary_t = *mut CUlib_st;
 
 /// What a `cudaMemPool_t` points to.
 #[repr(C)]
@@ -940,3 +959,87 @@ pub type __cudaLaunchKernel_ptsz_fn = unsafe extern "C" fn(
     usize,
     cudaStream_t,
 ) -> cudaError_t;
+/// `cudaLibraryLoadData`.
+pub type cudaLibraryLoadData_fn = unsafe extern "C" fn(
+    *mut cudaLibrary_t,
+    *const c_void,
+    *mut cudaJitOption,
+    *mut *mut c_void,
+    c_uint,
+    *mut cudaLibraryOption,
+    *mut *mut c_void,
+    c_uint,
+) -> cudaError_t;
+/// `cudaLibraryLoadFromFile`.
+pub type cudaLibraryLoadFromFile_fn = unsafe extern "C" fn(
+    *mut cudaLibrary_t,
+    *const c_char,
+    *mut cudaJitOption,
+    *mut *mut c_void,
+    c_uint,
+    *mut cudaLibraryOption,
+    *mut *mut c_void,
+    c_uint,
+) -> cudaError_t;
+/// `cudaLibraryUnload`.
+pub type cudaLibraryUnload_fn = unsafe extern "C" fn(cudaLibrary_t) -> cudaError_t;
+/// `cudaLibraryGetKernel`.
+pub type cudaLibraryGetKernel_fn =
+    unsafe extern "C" fn(*mut cudaKernel_t, cudaLibrary_t, *const c_char) -> cudaError_t;
+/// `cudaLibraryGetKernelCount`.
+pub type cudaLibraryGetKernelCount_fn =
+    unsafe extern "C" fn(*mut c_uint, cudaLibrary_t) -> cudaError_t;
+/// `cudaLibraryEnumerateKernels`.
+pub type cudaLibraryEnumerateKernels_fn =
+    unsafe extern "C" fn(*mut cudaKernel_t, c_uint, cudaLibrary_t) -> cudaError_t;
+/// `cudaLibraryGetGlobal`.
+pub type cudaLibraryGetGlobal_fn =
+    unsafe extern "C" fn(*mut *mut c_void, *mut usize, cudaLibrary_t, *const c_char) -> cudaError_t;
+/// `cudaLibraryGetManaged`.
+pub type cudaLibraryGetManaged_fn =
+    unsafe extern "C" fn(*mut *mut c_void, *mut usize, cudaLibrary_t, *const c_char) -> cudaError_t;
+/// `cudaLibraryGetUnifiedFunction`.
+pub type cudaLibraryGetUnifiedFunction_fn =
+    unsafe extern "C" fn(*mut *mut c_void, cudaLibrary_t, *const c_char) -> cudaError_t;
+/// `cudaKernelSetAttributeForDevice`.
+pub type cudaKernelSetAttributeForDevice_fn =
+    unsafe extern "C" fn(cudaKernel_t, cudaFuncAttribute, c_int, c_int) -> cudaError_t;
+/// `cudaGetKernel`.
+pub type cudaGetKernel_fn = unsafe extern "C" fn(*mut cudaKernel_t, *const c_void) -> cudaError_t;
+/// `cudaGetFuncBySymbol`.
+pub type cudaGetFuncBySymbol_fn =
+    unsafe extern "C" fn(*mut cudaFunction_t, *const c_void) -> cudaError_t;
+/// `cudaGetDriverEntryPoint`.
+pub type cudaGetDriverEntryPoint_fn = unsafe extern "C" fn(
+    *const c_char,
+    *mut *mut c_void,
+    u64,
+    *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t;
+/// `cudaGetDriverEntryPoint_ptsz`.
+pub type cudaGetDriverEntryPoint_ptsz_fn = unsafe extern "C" fn(
+    *const c_char,
+    *mut *mut c_void,
+    u64,
+    *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t;
+/// `cudaGetDriverEntryPointByVersion`.
+pub type cudaGetDriverEntryPointByVersion_fn = unsafe extern "C" fn(
+    *const c_char,
+    *mut *mut c_void,
+    c_uint,
+    u64,
+    *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t;
+/// `cudaGetDriverEntryPointByVersion_ptsz`.
+pub type cudaGetDriverEntryPointByVersion_ptsz_fn = unsafe extern "C" fn(
+    *const c_char,
+    *mut *mut c_void,
+    c_uint,
+    u64,
+    *mut cudaDriverEntryPointQueryResult,
+) -> cudaError_t;
+/// `cudaInitDevice`.
+pub type cudaInitDevice_fn = unsafe extern "C" fn(c_int, c_uint, c_uint) -> cudaError_t;
+/// `cudaSetValidDevices`.
+pub type cudaSetValidDevices_fn = unsafe extern "C" fn(*mut c_int, c_int) -> cudaError_t;

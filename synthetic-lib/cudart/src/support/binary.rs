@@ -1,16 +1,13 @@
 //! What CUDA's compiler registers as a program starts: fat binaries, and the kernels and
-//! variables in them, which programs name by addresses of their own. A binary becomes a
-//! module in each context in which something of it is used first.
+//! variables in them, which programs name by addresses of their own. A binary is a library of
+//! the driver API's, made when something of it is used first.
 
 use super::device;
 use super::error::{Answer, driver};
 use crate::generated::types::*;
-use gil_cuda::generated::manual::Object;
 use gil_cuda::generated::stubs::*;
 use gil_cuda::generated::types as cu;
-use gil_cuda::support::Details;
 use gil_cuda_common::image::{FAT, WRAPPER};
-use gil_wire::generated::cuda::Kind;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -24,8 +21,8 @@ struct Binary {
     wrapper: usize,
     /// What the program has as its handle.
     handle: Box<usize>,
-    /// The modules that it became, by their contexts' numbers.
-    modules: BTreeMap<u64, usize>,
+    /// The library that it is; 0 before its first use.
+    library: usize,
 }
 
 /// Something in a binary that the program names by an address.
@@ -40,6 +37,9 @@ struct Symbol<T> {
 
 /// A variable: where it is in the device's memory, and its bytes.
 pub type Variable = (cu::CUdeviceptr, usize);
+
+/// The option of a library whose code stays where it is.
+const IS_PRESERVED: cu::CUlibraryOption = 1;
 
 /// Everything that is registered.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub fn register(wrapper: *const c_void) -> *mut *mut c_void {
     let binary = Binary {
         wrapper,
         handle,
-        modules: BTreeMap::new(),
+        library: 0,
     };
     all().binaries.insert(place.expose_provenance(), binary);
     place.cast_mut().cast()
@@ -114,22 +114,10 @@ pub fn unregister(handle: *mut *mut c_void) {
     if EXITS.load(Ordering::Relaxed) {
         return;
     }
-    for (context, module) in binary.modules {
-        if is_of(module, context) {
-            // SAFETY: the handle of a module. There is nobody to report an error to.
-            let _ = unsafe { cuModuleUnload(handle_at(module)) };
-        }
+    if binary.library != 0 {
+        // SAFETY: the handle of a library. There is nobody to report an error to.
+        let _ = unsafe { cuLibraryUnload(handle_at(binary.library)) };
     }
-}
-
-/// Whether a module's handle is still that of the context's.
-fn is_of(module: usize, context: u64) -> bool {
-    let module: cu::CUmodule = handle_at(module);
-    let object = Object::find(Kind::Module, module);
-    object.is_ok_and(|object| match object.details() {
-        Details::Module(module) => module.context.id == context,
-        _ => false,
-    })
 }
 
 fn handle_at<T>(address: usize) -> *mut T {
@@ -139,9 +127,6 @@ fn handle_at<T>(address: usize) -> *mut T {
 /// A context is gone, and what was loaded into it.
 pub fn forget(context: u64) {
     let mut all = all();
-    for binary in all.binaries.values_mut() {
-        binary.modules.remove(&context);
-    }
     for function in all.functions.values_mut() {
         function.found.remove(&context);
     }
@@ -200,18 +185,18 @@ pub fn is_function(host: *const c_void) -> bool {
 /// # Errors
 /// The driver's.
 pub fn load(handle: *mut *mut c_void) -> Answer {
-    let context = device::ready()?;
+    device::ready()?;
     let mut all = all();
     let binary = all.binaries.get_mut(&handle.addr());
-    binary.ok_or(cudaErrorInvalidValue)?.module(context)?;
+    binary.ok_or(cudaErrorInvalidValue)?.module()?;
     Ok(())
 }
 
 impl Binary {
-    /// The module that it is in the thread's context, which has this number.
-    fn module(&mut self, context: u64) -> Answer<usize> {
-        if let Some(known) = self.modules.get(&context) {
-            return Ok(*known);
+    /// The library that it is.
+    fn library(&mut self) -> Answer<cu::CUlibrary> {
+        if self.library != 0 {
+            return Ok(handle_at(self.library));
         }
         static ONCE: Once = Once::new();
         // SAFETY: it takes a plain function, which is there until the process exits.
@@ -219,14 +204,34 @@ impl Binary {
             libc::atexit(exits);
         });
         let wrapper: *const c_void = handle_at(self.wrapper);
-        let mut module: cu::CUmodule = std::ptr::null_mut();
-        // SAFETY: the compiler's: a wrapper, and a fat binary behind it.
+        let mut library: cu::CUlibrary = std::ptr::null_mut();
+        // The program has the binary until it unregisters it.
+        let mut options = [IS_PRESERVED];
+        let (none, no_values) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the compiler's: a wrapper, and a fat binary behind it; an option without a value.
         unsafe {
             check(wrapper)?;
-            driver(cuModuleLoadData(&mut module, wrapper))?;
+            driver(cuLibraryLoadData(
+                &mut library,
+                wrapper,
+                none,
+                no_values,
+                0,
+                options.as_mut_ptr(),
+                no_values,
+                1,
+            ))?;
         }
-        let module = module.expose_provenance();
-        self.modules.insert(context, module);
+        self.library = library.expose_provenance();
+        Ok(library)
+    }
+
+    /// The module that it is in the thread's context.
+    fn module(&mut self) -> Answer<cu::CUmodule> {
+        let library = self.library()?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: there is space for a handle.
+        driver(unsafe { cuLibraryGetModule(&mut module, library) })?;
         Ok(module)
     }
 }
@@ -273,7 +278,9 @@ pub fn function(host: *const c_void) -> Answer<cu::CUfunction> {
     {
         return Ok(handle_at(latest.function));
     }
-    let function = find_function(host.addr(), context)?;
+    let Some(function) = find_function(host.addr(), context)? else {
+        return of_kernel(host);
+    };
     let latest = Latest {
         host: host.addr(),
         context,
@@ -284,29 +291,68 @@ pub fn function(host: *const c_void) -> Answer<cu::CUfunction> {
     Ok(handle_at(function))
 }
 
+/// The same of a kernel's handle, which programs have in the place of an address.
+#[cold]
+fn of_kernel(host: *const c_void) -> Answer<cu::CUfunction> {
+    let mut found = std::ptr::null_mut();
+    // SAFETY: there is space for a handle.
+    match unsafe { cuKernelGetFunction(&mut found, host.cast_mut().cast()) } {
+        cudaErrorInvalidResourceHandle => Err(cudaErrorInvalidDeviceFunction),
+        code => driver(code).map(|()| found),
+    }
+}
+
+/// A kernel that is registered under this address; `None` if there is none.
 #[inline(never)]
-fn find_function(host: usize, context: u64) -> Answer<usize> {
+fn find_function(host: usize, context: u64) -> Answer<Option<usize>> {
+    let All {
+        binaries,
+        functions,
+        ..
+    } = &mut *all();
+    let Some(function) = functions.get_mut(&host) else {
+        return Ok(None);
+    };
+    if let Some(known) = function.found.get(&context) {
+        return Ok(Some(*known));
+    }
+    let missing = cudaErrorInvalidDeviceFunction;
+    let binary = binaries.get_mut(&function.binary).ok_or(missing)?;
+    let kernel = kernel_in(binary, &function.name)?;
+    let mut found: cu::CUfunction = std::ptr::null_mut();
+    // SAFETY: there is space for a handle.
+    driver(unsafe { cuKernelGetFunction(&mut found, kernel) })?;
+    let found = found.expose_provenance();
+    function.found.insert(context, found);
+    Ok(Some(found))
+}
+
+/// A binary's kernel of a name.
+fn kernel_in(binary: &mut Binary, name: &CStr) -> Answer<cu::CUkernel> {
+    let library = binary.library()?;
+    let mut kernel = std::ptr::null_mut();
+    // SAFETY: there is space for a handle; the name is a text.
+    match unsafe { cuLibraryGetKernel(&mut kernel, library, name.as_ptr()) } {
+        cudaErrorSymbolNotFound => Err(cudaErrorInvalidDeviceFunction),
+        code => driver(code).map(|()| kernel),
+    }
+}
+
+/// The kernel, of no context, that a program names by this address.
+///
+/// # Errors
+/// `cudaErrorInvalidDeviceFunction` if there is none, or the driver's.
+pub fn kernel(host: *const c_void) -> Answer<cu::CUkernel> {
+    device::ready()?;
     let All {
         binaries,
         functions,
         ..
     } = &mut *all();
     let missing = cudaErrorInvalidDeviceFunction;
-    let function = functions.get_mut(&host).ok_or(missing)?;
-    if let Some(known) = function.found.get(&context) {
-        return Ok(*known);
-    }
+    let function = functions.get(&host.addr()).ok_or(missing)?;
     let binary = binaries.get_mut(&function.binary).ok_or(missing)?;
-    let module = handle_at(binary.module(context)?);
-    let mut found: cu::CUfunction = std::ptr::null_mut();
-    // SAFETY: there is space for a handle; the name is a text.
-    match unsafe { cuModuleGetFunction(&mut found, module, function.name.as_ptr()) } {
-        cudaErrorSymbolNotFound => return Err(missing),
-        code => driver(code)?,
-    }
-    let found = found.expose_provenance();
-    function.found.insert(context, found);
-    Ok(found)
+    kernel_in(binary, &function.name)
 }
 
 /// The variable that a program names by this address, in the thread's context.
@@ -326,7 +372,7 @@ pub fn variable(host: *const c_void) -> Answer<Variable> {
         return Ok(*known);
     }
     let binary = binaries.get_mut(&variable.binary).ok_or(missing)?;
-    let module = handle_at(binary.module(context)?);
+    let module = binary.module()?;
     let (mut address, mut bytes) = (0, 0);
     let name = variable.name.as_ptr();
     // SAFETY: there is space for both; the name is a text.

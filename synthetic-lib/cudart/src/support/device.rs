@@ -12,9 +12,30 @@ use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    static DEVICE: Cell<cu::CUdevice> = const { Cell::new(0) };
+    /// [`ANY`] until it chose one.
+    static DEVICE: Cell<cu::CUdevice> = const { Cell::new(ANY) };
     /// The primary context that was made current here; 0 for none.
     static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// No device.
+const ANY: cu::CUdevice = -1;
+
+/// The devices that threads try which chose none; without any, the first one.
+static PREFERRED: Mutex<Vec<cu::CUdevice>> = Mutex::new(Vec::new());
+
+fn preferred() -> MutexGuard<'static, Vec<cu::CUdevice>> {
+    PREFERRED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Threads that chose no device try these, in their order.
+///
+/// # Errors
+/// `cudaErrorInvalidDevice` if one of them is none.
+pub fn prefer(devices: Vec<cu::CUdevice>) -> Answer {
+    devices.iter().try_for_each(|device| check(*device))?;
+    *preferred() = devices;
+    Ok(())
 }
 
 /// The devices whose primary context is retained.
@@ -61,7 +82,11 @@ fn enter(code: cudaError_t) -> Answer<u64> {
     if let Ok(id) = context::with(|context| Ok(context.id)) {
         return Ok(id);
     }
-    use_primary(chosen())?;
+    if DEVICE.try_with(Cell::get) == Ok(ANY) {
+        use_preferred()?;
+    } else {
+        use_primary(chosen())?;
+    }
     context::with(|context| Ok(context.id))
 }
 
@@ -70,9 +95,30 @@ fn is_own() -> bool {
     own != 0 && own == context::current_handle().addr()
 }
 
-/// The device that the thread chose.
+/// The first device that works is the thread's.
+fn use_preferred() -> Answer {
+    let devices = preferred().clone();
+    let Some((last, others)) = devices.split_last() else {
+        return use_primary(0);
+    };
+    let works = |device: &&cu::CUdevice| use_primary(**device).is_ok();
+    let device = match others.iter().find(works) {
+        Some(device) => *device,
+        None => {
+            use_primary(*last)?;
+            *last
+        }
+    };
+    let _ = DEVICE.try_with(|chosen| chosen.set(device));
+    Ok(())
+}
+
+/// The device that the thread chose, or the first that it would try.
 fn chosen() -> cu::CUdevice {
-    DEVICE.try_with(Cell::get).unwrap_or_default()
+    match DEVICE.try_with(Cell::get) {
+        Ok(ANY) | Err(_) => preferred().first().copied().unwrap_or(0),
+        Ok(device) => device,
+    }
 }
 
 /// The device of the thread's context, or that which it chose.

@@ -3,6 +3,7 @@
 #![allow(non_snake_case)]
 
 mod launches;
+mod libraries;
 mod own_streams;
 
 use super::copy::{self, Part, Way};
