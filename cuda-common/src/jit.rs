@@ -12,6 +12,24 @@ pub fn is_number(option: u64) -> bool {
     NUMBERS.contains(&option)
 }
 
+/// Most options.
+pub const OPTIONS_MAX: usize = 64;
+
+/// Options from pairs of words; `None` if one is no number, or if there are too many.
+pub fn numbers(words: &[u64]) -> Option<Vec<(u32, u64)>> {
+    let (pairs, rest) = words.as_chunks::<2>();
+    let number = |[name, value]: &[u64; 2]| {
+        let name = u32::try_from(*name).ok().filter(|_| is_number(*name))?;
+        Some((name, *value))
+    };
+    let is_whole = rest.is_empty() && pairs.len() <= OPTIONS_MAX;
+    is_whole.then(|| pairs.iter().map(number).collect())?
+}
+
+/// What is linked, as `CUjitInputType` of CUDA's driver API says: PTX. The others have their
+/// length in themselves.
+pub const PTX: i32 = 1;
+
 /// Options that only tell something: a time, and the bytes of two texts with the space for them.
 pub const TIME: u32 = 2;
 /// Where the text is that informs.
@@ -72,6 +90,15 @@ mod tests {
         assert_eq!(Told::read(&[1]), None);
         assert_eq!(Told::read(&[u64::MAX, 0, 0]), None);
         assert_eq!(Told::read(&[&told.words()[..], &[0]].concat()), None);
+    }
+
+    #[test]
+    fn options_are_pairs_of_numbers() {
+        assert_eq!(numbers(&[0, 32, 12, 1]), Some(vec![(0, 32), (12, 1)]));
+        assert_eq!(numbers(&[]), Some(Vec::new()));
+        for refused in [&[0][..], &[3, 1], &[1 << 32, 1], &[0; 2 * OPTIONS_MAX + 2]] {
+            assert_eq!(numbers(refused), None);
+        }
     }
 
     #[test]

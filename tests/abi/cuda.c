@@ -440,6 +440,16 @@ _Static_assert(SAME(__typeof__(&cuKernelGetName), CUresult (*)(const char **name
 	"cuKernelGetName");
 _Static_assert(SAME(__typeof__(&cuKernelGetParamInfo), CUresult (*)(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)),
 	"cuKernelGetParamInfo");
+_Static_assert(SAME(__typeof__(&cuLinkCreate_v2), CUresult (*)(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut)),
+	"cuLinkCreate_v2");
+_Static_assert(SAME(__typeof__(&cuLinkAddData_v2), CUresult (*)(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues)),
+	"cuLinkAddData_v2");
+_Static_assert(SAME(__typeof__(&cuLinkAddFile_v2), CUresult (*)(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues)),
+	"cuLinkAddFile_v2");
+_Static_assert(SAME(__typeof__(&cuLinkComplete), CUresult (*)(CUlinkState state, void **cubinOut, size_t *sizeOut)),
+	"cuLinkComplete");
+_Static_assert(SAME(__typeof__(&cuLinkDestroy), CUresult (*)(CUlinkState state)),
+	"cuLinkDestroy");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
@@ -449,6 +459,7 @@ _Static_assert(sizeof(CUdriverProcAddressQueryResult) == sizeof(int32_t), "CUdri
 _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
 _Static_assert(sizeof(CUfunctionLoadingState) == sizeof(int32_t), "CUfunctionLoadingState");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
+_Static_assert(sizeof(CUjitInputType) == sizeof(int32_t), "CUjitInputType");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttributeID");
 _Static_assert(sizeof(CUlibraryOption) == sizeof(int32_t), "CUlibraryOption");

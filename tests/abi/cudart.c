@@ -2,6 +2,7 @@
  * Compiling this file against the real headers compares every prototype,
  * type and constant of the description with theirs. */
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <driver_types.h>
 #include <vector_types.h>
 typedef struct cudaDeviceProp cudaDeviceProp;

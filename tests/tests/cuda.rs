@@ -73,6 +73,13 @@ fn libraries_belong_to_no_context() {
     passes("tests/guest/cuda_libraries.c", "cuda_libraries", &calls);
 }
 
+/// The linker, what it tells, and states that go with their context.
+#[test]
+fn texts_are_linked() {
+    let calls = ["cuLinkAddData_v2", "cuLinkAddFile_v2", "cuLinkComplete"];
+    passes("tests/guest/cuda_links.c", "cuda_links", &calls);
+}
+
 /// The report has the calls, with the GPU's time.
 #[test]
 fn the_report_shows_kernels_and_copies() {

@@ -225,6 +225,7 @@ impl References for Driver {
             cuStreamDestroy_v2,
             cuModuleUnload,
             cuMemPoolDestroy,
+            cuLinkDestroy,
             ..
         } = self.functions;
         let object = object.as_ptr();
@@ -234,6 +235,7 @@ impl References for Driver {
                 Kind::Context => cuCtxDestroy_v2.map(|end| end(object.cast())),
                 Kind::Stream => cuStreamDestroy_v2.map(|end| end(object.cast())),
                 Kind::Module => cuModuleUnload.map(|end| end(object.cast())),
+                Kind::Link => cuLinkDestroy.map(|end| end(object.cast())),
                 // A device's own is not destroyed by that.
                 Kind::Pool => cuMemPoolDestroy.map(|end| end(object.cast())),
                 Kind::Function | Kind::Event | Kind::Array | Kind::Library | Kind::Kernel => None,

@@ -4,6 +4,7 @@ use super::generated::Functions;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::launches::Geometry;
+use super::linker;
 use super::logs::Logs;
 use super::memory::Owner;
 use super::occupancy;
@@ -12,19 +13,17 @@ use super::rectangles::{self, Ask, Filled};
 use super::session::{At, Context, Data, Function, Session};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Enqueues, Objects, References, Refusal};
+use gil_cuda_common::image;
 use gil_cuda_common::ptx::Param;
 use gil_cuda_common::room::Room;
-use gil_cuda_common::{image, jit};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
 use gil_wire::ending::Ending;
 use gil_wire::generated::cuda::{self as wire, Kind};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr::null_mut;
 
 /// Most parameters of a kernel.
 const PARAMS_MAX: usize = 4096;
-/// Most options of a load.
-const OPTIONS_MAX: usize = 64;
 
 /// The result of a function, or that the driver lacks it.
 pub(super) fn call_if<F>(
@@ -71,17 +70,14 @@ impl Session {
         }
         let len = bytes.len();
         let place = call.input(data, len)?;
-        let (pairs, _) = options.as_chunks::<2>();
-        if pairs.len() > OPTIONS_MAX || !pairs.iter().all(|[name, _]| jit::is_number(*name)) {
-            return refused(CUDA_ERROR_NOT_SUPPORTED);
-        }
+        let (mut names, mut values) = match linker::numbers(options) {
+            Ok(options) => options,
+            Err(error) => return refused(error),
+        };
         let mut logs = match Logs::new(logs) {
             Ok(logs) => logs,
             Err(error) => return refused(error),
         };
-        let mut names: Vec<CUjit_option> = pairs.iter().map(|[name, _]| *name as i32).collect();
-        let value = |[_, value]: &[u64; 2]| std::ptr::without_provenance_mut(*value as usize);
-        let mut values: Vec<*mut c_void> = pairs.iter().map(value).collect();
         for (name, value) in logs.as_mut().map(Logs::options).into_iter().flatten() {
             names.push(name.cast_signed());
             values.push(value);
@@ -449,6 +445,58 @@ impl Manual for Board {
         let options = (&*args.options, &*args.logs);
         let (result, logs) = session.load(call, of, &args.image, options)?;
         Ok(wire::CuModuleLoadReply { result, logs })
+    }
+
+    fn cu_link_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCreateV2Args,
+    ) -> Result<wire::CuLinkCreateV2Reply, Refusal> {
+        session.link_create(call, args)
+    }
+
+    fn cu_link_complete(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCompleteArgs,
+    ) -> Result<wire::CuLinkCompleteReply, Refusal> {
+        session.link_complete(call, args)
+    }
+
+    fn cu_link_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkDestroyArgs,
+    ) -> Result<wire::CuLinkDestroyReply, Refusal> {
+        session.link_destroy(call, args)
+    }
+
+    fn cu_link_add_data_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddDataV2Args<'_>,
+    ) -> Result<wire::CuLinkAddDataV2Reply, Refusal> {
+        let to = (args.state, args.input);
+        let (result, logs) = session.link_add(call, to, (&args.data, &args.name), &args.options)?;
+        Ok(wire::CuLinkAddDataV2Reply { result, logs })
+    }
+
+    fn cu_link_add_file_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddFileV2Args<'_>,
+    ) -> Result<wire::CuLinkAddFileV2Reply, Refusal> {
+        let to = (args.state, args.input);
+        let (result, logs) = session.link_add(call, to, (&args.data, &args.name), &args.options)?;
+        Ok(wire::CuLinkAddFileV2Reply { result, logs })
+    }
+
+    fn gil_linked(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilLinkedArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.linked(call, args)
     }
 
     fn cu_module_unload(

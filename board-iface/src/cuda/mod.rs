@@ -20,6 +20,7 @@ pub mod driver;
 #[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;
 mod launches;
+mod linker;
 mod logs;
 mod manual;
 pub mod memory;

@@ -3,6 +3,7 @@
 use super::driver::{DEFAULT_STREAM, Driver};
 use super::generated::types::*;
 use super::generated::{self, Functions};
+use super::linker::Link;
 use super::memory::{Owner, Ranges};
 use super::operations::{Needs, Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged};
@@ -66,6 +67,8 @@ pub enum Data {
     Of(Handle),
     /// Of a function.
     Function(Function),
+    /// Of a state of the linker.
+    Link(Link),
     /// Of a pool of memory: whether the session made it.
     Pool {
         /// It is not the device's own.
@@ -380,6 +383,33 @@ impl Session {
         Ok(pointer)
     }
 
+    /// The same, with what was kept.
+    pub(super) fn drop_with_data(
+        &mut self,
+        kind: Kind,
+        object: Handle,
+    ) -> Result<(Pointer, Data), Refusal> {
+        Ok(self.table.remove(object, kind)?)
+    }
+
+    /// What is kept of an object.
+    pub(super) fn data(&self, object: Handle) -> Option<&Data> {
+        self.table.data(object)
+    }
+
+    /// The same, to change it.
+    pub(super) fn data_mut(&mut self, object: Handle) -> Option<&mut Data> {
+        self.table.data_mut(object)
+    }
+
+    /// The objects of a kind.
+    pub(super) fn objects_of(&self, kind: Kind) -> Vec<Handle> {
+        let all = self.table.all().into_iter();
+        all.filter(|(_, object)| object.kind == kind)
+            .map(|(number, _)| number)
+            .collect()
+    }
+
     /// Whether the session made this pool.
     pub(super) fn made_pool(&self, pool: Handle) -> bool {
         matches!(self.table.data(pool), Some(Data::Pool { is_own: true }))
@@ -417,6 +447,7 @@ impl Session {
                 .ended(number, finished.later(number, memory));
         }
         self.free_streams_memory(context);
+        self.destroy_links(call, context);
         for (number, object) in self.table.all() {
             let is_its = match self.table.data(number) {
                 Some(Data::Of(owner)) => *owner == context,

@@ -19,6 +19,7 @@
 mod device;
 mod jit;
 mod launches;
+mod link;
 mod peers;
 mod pools;
 mod rectangles;

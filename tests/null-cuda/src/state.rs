@@ -152,6 +152,15 @@ impl Work {
     }
 }
 
+/// A state of the linker: the texts that were added, and where the program wants to be told.
+#[derive(Debug, Default)]
+pub struct Link {
+    pub text: String,
+    pub linked: Vec<u8>,
+    /// How many options, which, and their values, as addresses.
+    pub options: (u32, usize, usize),
+}
+
 #[derive(Debug)]
 pub struct State {
     pub is_initialized: bool,
@@ -160,6 +169,7 @@ pub struct State {
     pub functions: Objects<Function>,
     pub streams: Objects<Stream>,
     pub events: Objects<Event>,
+    pub links: Objects<Link>,
     /// The primary context and its references.
     pub primary: Option<(usize, u32)>,
     pub pools: Objects<Pool>,
@@ -183,6 +193,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     functions: Objects::new(),
     streams: Objects::new(),
     events: Objects::new(),
+    links: Objects::new(),
     primary: None,
     pools: Objects::new(),
     default_pool: 0,

@@ -29,6 +29,8 @@ pub enum Kind {
     Kernel,
     /// `CUlibrary`
     Library,
+    /// `CUlinkState`
+    Link,
     /// `CUmemoryPool`
     Pool,
     /// `CUmodule`
@@ -47,6 +49,7 @@ impl Kind {
             Self::Function => "CUfunction",
             Self::Kernel => "CUkernel",
             Self::Library => "CUlibrary",
+            Self::Link => "CUlinkState",
             Self::Pool => "CUmemoryPool",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
@@ -62,6 +65,7 @@ impl Kind {
             Self::Function => 400,
             Self::Kernel => 400,
             Self::Library => 400,
+            Self::Link => 400,
             Self::Pool => 1,
             Self::Module => 400,
             Self::Stream => 400,
@@ -77,6 +81,7 @@ impl Kind {
             Self::Function => None,
             Self::Kernel => None,
             Self::Library => None,
+            Self::Link => None,
             Self::Pool => None,
             Self::Module => None,
             Self::Stream => None,
@@ -488,6 +493,18 @@ pub const CU_KERNEL_SET_CACHE_CONFIG: Op = Op::new(API, 514);
 pub const CU_KERNEL_GET_NAME: Op = Op::new(API, 515);
 /// `cuKernelGetParamInfo`.
 pub const CU_KERNEL_GET_PARAM_INFO: Op = Op::new(API, 516);
+/// `cuLinkCreate_v2`.
+pub const CU_LINK_CREATE_V2: Op = Op::new(API, 517);
+/// `cuLinkAddData_v2`.
+pub const CU_LINK_ADD_DATA_V2: Op = Op::new(API, 518);
+/// `cuLinkAddFile_v2`.
+pub const CU_LINK_ADD_FILE_V2: Op = Op::new(API, 519);
+/// `cuLinkComplete`.
+pub const CU_LINK_COMPLETE: Op = Op::new(API, 520);
+/// `cuLinkDestroy`.
+pub const CU_LINK_DESTROY: Op = Op::new(API, 521);
+/// `gilLinked`.
+pub const GIL_LINKED: Op = Op::new(API, 522);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -1488,6 +1505,36 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 516,
         name: "cuKernelGetParamInfo",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 517,
+        name: "cuLinkCreate_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 518,
+        name: "cuLinkAddData_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 519,
+        name: "cuLinkAddFile_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 520,
+        name: "cuLinkComplete",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 521,
+        name: "cuLinkDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 522,
+        name: "gilLinked",
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
@@ -3019,6 +3066,100 @@ pub struct GilReturnedReply {
     pub result: i32,
 }
 
+/// Arguments of `cuLinkCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkCreateV2Args {
+    pub current: Handle,
+    pub new: Handle,
+    pub options: Vec<u64>,
+    pub logs: Vec<u64>,
+}
+
+/// Reply of `cuLinkCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkCreateV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuLinkAddData_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkAddDataV2Args<'a> {
+    pub state: Handle,
+    pub input: i32,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+    pub options: Vec<u64>,
+}
+
+/// Reply of `cuLinkAddData_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkAddDataV2Reply {
+    pub result: i32,
+    pub logs: Vec<u64>,
+}
+
+/// Arguments of `cuLinkAddFile_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkAddFileV2Args<'a> {
+    pub state: Handle,
+    pub input: i32,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+    pub options: Vec<u64>,
+}
+
+/// Reply of `cuLinkAddFile_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkAddFileV2Reply {
+    pub result: i32,
+    pub logs: Vec<u64>,
+}
+
+/// Arguments of `cuLinkComplete`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkCompleteArgs {
+    pub state: Handle,
+}
+
+/// Reply of `cuLinkComplete`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkCompleteReply {
+    pub result: i32,
+    pub size: u64,
+    pub logs: Vec<u64>,
+}
+
+/// Arguments of `cuLinkDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkDestroyArgs {
+    pub state: Handle,
+}
+
+/// Reply of `cuLinkDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuLinkDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilLinked`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilLinkedArgs {
+    pub state: Handle,
+    pub cubin: OutRoom,
+}
+
+/// Reply of `gilLinked`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilLinkedReply<'a> {
+    pub result: i32,
+    #[serde(borrow)]
+    pub cubin: OutData<'a>,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -3284,6 +3425,42 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             let args: GilReturnedArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.event);
+            effect
+        }
+        CU_LINK_CREATE_V2 => {
+            succeeded(result, 0)?;
+            let args: CuLinkCreateV2Args = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
+            effect
+        }
+        CU_LINK_ADD_DATA_V2 => {
+            succeeded(result, 0)?;
+            let args: CuLinkAddDataV2Args<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.state);
+            effect
+        }
+        CU_LINK_ADD_FILE_V2 => {
+            succeeded(result, 0)?;
+            let args: CuLinkAddFileV2Args<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.state);
+            effect
+        }
+        CU_LINK_COMPLETE => {
+            succeeded(result, 0)?;
+            let args: CuLinkCompleteArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.state);
+            effect
+        }
+        CU_LINK_DESTROY => {
+            succeeded(result, 0)?;
+            let args: CuLinkDestroyArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.state);
             effect
         }
         _ => return None,

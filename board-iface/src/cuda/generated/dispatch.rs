@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 96] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 102] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -123,6 +123,12 @@ static DISPATCH: [(u16, DispatchFn<Session>); 96] = [
     (316, cu_stream_get_attribute),
     (317, cu_stream_set_attribute),
     (399, gil_returned),
+    (517, cu_link_create_v2),
+    (518, cu_link_add_data_v2),
+    (519, cu_link_add_file_v2),
+    (520, cu_link_complete),
+    (521, cu_link_destroy),
+    (522, gil_linked),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1491,6 +1497,56 @@ fn gil_returned(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<V
     back_end::encode(&Board::gil_returned(session, call, args)?)
 }
 
+fn cu_link_create_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLinkCreateV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_link_create_v2(session, call, args)?)
+}
+
+fn cu_link_add_data_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLinkAddDataV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_link_add_data_v2(session, call, args)?)
+}
+
+fn cu_link_add_file_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLinkAddFileV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_link_add_file_v2(session, call, args)?)
+}
+
+fn cu_link_complete(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLinkCompleteArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_link_complete(session, call, args)?)
+}
+
+fn cu_link_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuLinkDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_link_destroy(session, call, args)?)
+}
+
+fn gil_linked(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilLinkedArgs = back_end::decode(args)?;
+    Board::gil_linked(session, call, args)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1728,6 +1784,24 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         317 => back_end::encode(&wire::CuStreamSetAttributeReply { result }),
         399 => back_end::encode(&wire::GilReturnedReply { result }),
+        517 => back_end::encode(&wire::CuLinkCreateV2Reply { result }),
+        518 => back_end::encode(&wire::CuLinkAddDataV2Reply {
+            result,
+            ..Default::default()
+        }),
+        519 => back_end::encode(&wire::CuLinkAddFileV2Reply {
+            result,
+            ..Default::default()
+        }),
+        520 => back_end::encode(&wire::CuLinkCompleteReply {
+            result,
+            ..Default::default()
+        }),
+        521 => back_end::encode(&wire::CuLinkDestroyReply { result }),
+        522 => back_end::encode(&wire::GilLinkedReply {
+            result,
+            ..Default::default()
+        }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         _ => return None,
     })

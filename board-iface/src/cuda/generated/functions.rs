@@ -199,6 +199,16 @@ pub struct Functions {
     pub cuStreamGetAttribute: Option<cuStreamGetAttribute_fn>,
     /// `cuStreamSetAttribute`.
     pub cuStreamSetAttribute: Option<cuStreamSetAttribute_fn>,
+    /// `cuLinkCreate_v2`.
+    pub cuLinkCreate_v2: Option<cuLinkCreate_v2_fn>,
+    /// `cuLinkAddData_v2`.
+    pub cuLinkAddData_v2: Option<cuLinkAddData_v2_fn>,
+    /// `cuLinkAddFile_v2`.
+    pub cuLinkAddFile_v2: Option<cuLinkAddFile_v2_fn>,
+    /// `cuLinkComplete`.
+    pub cuLinkComplete: Option<cuLinkComplete_fn>,
+    /// `cuLinkDestroy`.
+    pub cuLinkDestroy: Option<cuLinkDestroy_fn>,
 }
 
 impl Functions {
@@ -313,6 +323,11 @@ impl Functions {
                 cuStreamCopyAttributes: function(find(c"cuStreamCopyAttributes")),
                 cuStreamGetAttribute: function(find(c"cuStreamGetAttribute")),
                 cuStreamSetAttribute: function(find(c"cuStreamSetAttribute")),
+                cuLinkCreate_v2: function(find(c"cuLinkCreate_v2")),
+                cuLinkAddData_v2: function(find(c"cuLinkAddData_v2")),
+                cuLinkAddFile_v2: function(find(c"cuLinkAddFile_v2")),
+                cuLinkComplete: function(find(c"cuLinkComplete")),
+                cuLinkDestroy: function(find(c"cuLinkDestroy")),
             }
         }
     }

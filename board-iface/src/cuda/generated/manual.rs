@@ -660,6 +660,66 @@ pub trait Manual {
         args: wire::GilReturnedArgs,
     ) -> Result<wire::GilReturnedReply, Refusal>;
 
+    /// `cuLinkCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCreateV2Args,
+    ) -> Result<wire::CuLinkCreateV2Reply, Refusal>;
+
+    /// `cuLinkAddData_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_add_data_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddDataV2Args<'_>,
+    ) -> Result<wire::CuLinkAddDataV2Reply, Refusal>;
+
+    /// `cuLinkAddFile_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_add_file_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddFileV2Args<'_>,
+    ) -> Result<wire::CuLinkAddFileV2Reply, Refusal>;
+
+    /// `cuLinkComplete`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_complete(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCompleteArgs,
+    ) -> Result<wire::CuLinkCompleteReply, Refusal>;
+
+    /// `cuLinkDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkDestroyArgs,
+    ) -> Result<wire::CuLinkDestroyReply, Refusal>;
+
+    /// `gilLinked`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_linked(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilLinkedArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

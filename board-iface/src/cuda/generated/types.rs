@@ -20,6 +20,7 @@ pub type CUdriverProcAddressQueryResult = i32;
 pub type CUfunc_cache = i32;
 pub type CUfunctionLoadingState = i32;
 pub type CUfunction_attribute = i32;
+pub type CUjitInputType = i32;
 pub type CUjit_option = i32;
 pub type CUlaunchAttributeID = i32;
 pub type CUlibraryOption = i32;
@@ -82,6 +83,14 @@ pub struct CUlib_st {
     _private: [u8; 0],
 }
 pub type CUlibrary = *mut CUlib_st;
+
+/// What a `CUlinkState` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUlinkState_st {
+    _private: [u8; 0],
+}
+pub type CUlinkState = *mut CUlinkState_st;
 
 /// What a `CUmemoryPool` points to.
 #[repr(C)]
@@ -954,3 +963,31 @@ pub type cuKernelGetName_fn = unsafe extern "C" fn(*mut *const c_char, CUkernel)
 /// `cuKernelGetParamInfo`.
 pub type cuKernelGetParamInfo_fn =
     unsafe extern "C" fn(CUkernel, usize, *mut usize, *mut usize) -> CUresult;
+/// `cuLinkCreate_v2`.
+pub type cuLinkCreate_v2_fn =
+    unsafe extern "C" fn(c_uint, *mut CUjit_option, *mut *mut c_void, *mut CUlinkState) -> CUresult;
+/// `cuLinkAddData_v2`.
+pub type cuLinkAddData_v2_fn = unsafe extern "C" fn(
+    CUlinkState,
+    CUjitInputType,
+    *mut c_void,
+    usize,
+    *const c_char,
+    c_uint,
+    *mut CUjit_option,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLinkAddFile_v2`.
+pub type cuLinkAddFile_v2_fn = unsafe extern "C" fn(
+    CUlinkState,
+    CUjitInputType,
+    *const c_char,
+    c_uint,
+    *mut CUjit_option,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLinkComplete`.
+pub type cuLinkComplete_fn =
+    unsafe extern "C" fn(CUlinkState, *mut *mut c_void, *mut usize) -> CUresult;
+/// `cuLinkDestroy`.
+pub type cuLinkDestroy_fn = unsafe extern "C" fn(CUlinkState) -> CUresult;

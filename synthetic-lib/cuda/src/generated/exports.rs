@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 198] = [
+static EXPORTS: [Export; 203] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -369,6 +369,26 @@ static EXPORTS: [Export; 198] = [
     Export {
         name: c"cuLibraryUnload",
         address: cuLibraryUnload as *const c_void,
+    },
+    Export {
+        name: c"cuLinkAddData_v2",
+        address: cuLinkAddData_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuLinkAddFile_v2",
+        address: cuLinkAddFile_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuLinkComplete",
+        address: cuLinkComplete as *const c_void,
+    },
+    Export {
+        name: c"cuLinkCreate_v2",
+        address: cuLinkCreate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuLinkDestroy",
+        address: cuLinkDestroy as *const c_void,
     },
     Export {
         name: c"cuMemAllocAsync",

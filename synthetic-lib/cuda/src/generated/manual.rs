@@ -398,6 +398,68 @@ pub trait Libraries {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Linking {
+    /// `cuLinkCreate_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkCreate_v2(
+        entry: u64,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+        stateOut: *mut CUlinkState,
+    ) -> CUresult;
+
+    /// `cuLinkAddData_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkAddData_v2(
+        entry: u64,
+        state: CUlinkState,
+        r#type: CUjitInputType,
+        data: *mut c_void,
+        size: usize,
+        name: *const c_char,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLinkAddFile_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkAddFile_v2(
+        entry: u64,
+        state: CUlinkState,
+        r#type: CUjitInputType,
+        path: *const c_char,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLinkComplete`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkComplete(
+        entry: u64,
+        state: CUlinkState,
+        cubinOut: *mut *mut c_void,
+        sizeOut: *mut usize,
+    ) -> CUresult;
+
+    /// `cuLinkDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkDestroy(entry: u64, state: CUlinkState) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait OwnStreams {
     /// `cuMemcpyHtoD_v2_ptds`.
     ///

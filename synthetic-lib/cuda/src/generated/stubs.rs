@@ -13,7 +13,7 @@
 )]
 
 use crate::generated::manual::{
-    Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
+    Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual, Object, OwnStreams, Request,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -3509,4 +3509,111 @@ pub unsafe extern "C" fn cuKernelGetParamInfo(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuKernelGetParamInfo(entry, kernel, paramIndex, paramOffset, paramSize) }
+}
+
+/// `cuLinkCreate_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkCreate_v2")]
+pub unsafe extern "C" fn cuLinkCreate_v2(
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+    stateOut: *mut CUlinkState,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 517));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLinkCreate_v2(entry, numOptions, options, optionValues, stateOut) }
+}
+
+/// `cuLinkAddData_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkAddData_v2")]
+pub unsafe extern "C" fn cuLinkAddData_v2(
+    state: CUlinkState,
+    r#type: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    name: *const c_char,
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 518));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLinkAddData_v2(
+            entry,
+            state,
+            r#type,
+            data,
+            size,
+            name,
+            numOptions,
+            options,
+            optionValues,
+        )
+    }
+}
+
+/// `cuLinkAddFile_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkAddFile_v2")]
+pub unsafe extern "C" fn cuLinkAddFile_v2(
+    state: CUlinkState,
+    r#type: CUjitInputType,
+    path: *const c_char,
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 519));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLinkAddFile_v2(
+            entry,
+            state,
+            r#type,
+            path,
+            numOptions,
+            options,
+            optionValues,
+        )
+    }
+}
+
+/// `cuLinkComplete`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkComplete")]
+pub unsafe extern "C" fn cuLinkComplete(
+    state: CUlinkState,
+    cubinOut: *mut *mut c_void,
+    sizeOut: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 520));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLinkComplete(entry, state, cubinOut, sizeOut) }
+}
+
+/// `cuLinkDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkDestroy")]
+pub unsafe extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 521));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLinkDestroy(entry, state) }
 }

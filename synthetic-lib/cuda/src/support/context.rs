@@ -489,7 +489,14 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
     }
     launch::changed();
     context.storage.end(context.handle());
-    for kind in [Kind::Stream, Kind::Event, Kind::Function, Kind::Module] {
+    let its = [
+        Kind::Stream,
+        Kind::Event,
+        Kind::Function,
+        Kind::Module,
+        Kind::Link,
+    ];
+    for kind in its {
         for object in Object::all(kind) {
             let details = object.details();
             if !details.owner().is_some_and(|it| Arc::ptr_eq(it, &context)) {

@@ -8,7 +8,7 @@ use gil_guest::api::CallResult;
 use std::ffi::c_void;
 
 /// Most options.
-const OPTIONS_MAX: u32 = 64;
+const OPTIONS_MAX: u32 = jit::OPTIONS_MAX as u32;
 
 /// The options of a load.
 #[derive(Debug, Default)]
@@ -75,6 +75,9 @@ pub struct Places {
     info: Text,
     error: Text,
 }
+
+// SAFETY: the places are the program's, which says in the call's options who may write there.
+unsafe impl Send for Places {}
 
 impl Places {
     /// What the board is asked for: nothing, or the bytes of both texts.

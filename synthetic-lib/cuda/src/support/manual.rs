@@ -4,6 +4,7 @@
 
 mod launches;
 mod libraries;
+mod linking;
 mod own_streams;
 
 use super::copy::{self, Of};

@@ -18,6 +18,7 @@
 //! | `pointers` | what is known of an address |
 //! | `module` | modules, functions, variables |
 //! | `library` | libraries and their kernels |
+//! | `link` | the linker |
 //! | `jit` | the compiler's options, and what it tells |
 //! | `image` | how long a module's image is |
 //! | `procedure` | functions by name and version |
@@ -36,6 +37,7 @@ mod jit;
 mod large_pages;
 mod launch;
 mod library;
+mod link;
 mod manual;
 mod memory;
 mod module;
@@ -59,6 +61,7 @@ use gil_wire::Op;
 use gil_wire::generated::cuda::{self as wire, Kind};
 use launch::Function;
 use library::{Kernel, Library};
+use link::Link;
 use module::Module;
 use pools::Pool;
 use std::ffi::{c_int, c_void};
@@ -89,6 +92,8 @@ pub enum Details {
     Library(Arc<Library>),
     /// A kernel of one.
     Kernel(Arc<Kernel>),
+    /// A state of the linker.
+    Link(Arc<Link>),
 }
 
 impl Details {
@@ -102,6 +107,7 @@ impl Details {
             Self::Event(event) => Some(&event.context),
             Self::Module(module) => Some(&module.context),
             Self::Function(function) => Some(&function.context),
+            Self::Link(link) => Some(&link.context),
         }
     }
 }
