@@ -22,6 +22,7 @@ extern __typeof__(cuMemsetD16Async) cuMemsetD16Async_ptsz;
 extern __typeof__(cuMemsetD32Async) cuMemsetD32Async_ptsz;
 extern __typeof__(cuStreamGetPriority) cuStreamGetPriority_ptsz;
 extern __typeof__(cuStreamGetId) cuStreamGetId_ptsz;
+extern __typeof__(cuStreamIsCapturing) cuStreamIsCapturing_ptsz;
 extern __typeof__(cuStreamGetFlags) cuStreamGetFlags_ptsz;
 extern __typeof__(cuStreamGetDevice) cuStreamGetDevice_ptsz;
 extern __typeof__(cuStreamGetCtx) cuStreamGetCtx_ptsz;
@@ -342,6 +343,8 @@ _Static_assert(SAME(__typeof__(&cuStreamSetAttribute), CUresult (*)(CUstream hSt
 	"cuStreamSetAttribute");
 _Static_assert(SAME(__typeof__(&cuEventRecordWithFlags), CUresult (*)(CUevent hEvent, CUstream hStream, unsigned int flags)),
 	"cuEventRecordWithFlags");
+_Static_assert(SAME(__typeof__(&cuStreamIsCapturing), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus)),
+	"cuStreamIsCapturing");
 _Static_assert(SAME(__typeof__(&cuMemcpyHtoD_v2_ptds), CUresult (*)(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)),
 	"cuMemcpyHtoD_v2_ptds");
 _Static_assert(SAME(__typeof__(&cuMemcpyDtoH_v2_ptds), CUresult (*)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)),
@@ -406,6 +409,8 @@ _Static_assert(SAME(__typeof__(&cuStreamGetAttribute_ptsz), CUresult (*)(CUstrea
 	"cuStreamGetAttribute_ptsz");
 _Static_assert(SAME(__typeof__(&cuStreamSetAttribute_ptsz), CUresult (*)(CUstream hStream, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value)),
 	"cuStreamSetAttribute_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamIsCapturing_ptsz), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus)),
+	"cuStreamIsCapturing_ptsz");
 _Static_assert(SAME(__typeof__(&cuLibraryLoadData), CUresult (*)(CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
 	"cuLibraryLoadData");
 _Static_assert(SAME(__typeof__(&cuLibraryLoadFromFile), CUresult (*)(CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
@@ -473,6 +478,7 @@ _Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
+_Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY2D.srcXInBytes");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcY), size_t), "CUDA_MEMCPY2D.srcY");
@@ -667,5 +673,6 @@ _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_P2P_TOKENS) == 5, "CU_POINTER_ATTR
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == 11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) == 6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS");
+_Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_NONE) == 0, "CU_STREAM_CAPTURE_STATUS_NONE");
 
 int main(void) { return 0; }

@@ -16,6 +16,7 @@ typedef struct cudaMemAccessDesc cudaMemAccessDesc;
 typedef struct cudaMemPoolProps cudaMemPoolProps;
 typedef struct cudaPointerAttributes cudaPointerAttributes;
 typedef enum cudaMemPoolAttr cudaMemPoolAttr;
+typedef enum cudaStreamCaptureStatus cudaStreamCaptureStatus;
 typedef enum cudaMemLocationType cudaMemLocationType;
 typedef enum cudaMemAllocationType cudaMemAllocationType;
 typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
@@ -60,6 +61,7 @@ extern __typeof__(cudaStreamQuery) cudaStreamQuery_ptsz;
 extern __typeof__(cudaStreamGetDevice) cudaStreamGetDevice_ptsz;
 extern __typeof__(cudaStreamGetFlags) cudaStreamGetFlags_ptsz;
 extern __typeof__(cudaStreamGetId) cudaStreamGetId_ptsz;
+extern __typeof__(cudaStreamIsCapturing) cudaStreamIsCapturing_ptsz;
 extern __typeof__(cudaStreamGetPriority) cudaStreamGetPriority_ptsz;
 extern __typeof__(cudaEventRecord) cudaEventRecord_ptsz;
 extern __typeof__(cudaEventRecordWithFlags) cudaEventRecordWithFlags_ptsz;
@@ -319,6 +321,8 @@ _Static_assert(SAME(__typeof__(&cudaStreamSetAttribute), cudaError_t (*)(cudaStr
 	"cudaStreamSetAttribute");
 _Static_assert(SAME(__typeof__(&cudaEventRecordWithFlags), cudaError_t (*)(cudaEvent_t event, cudaStream_t stream, unsigned int flags)),
 	"cudaEventRecordWithFlags");
+_Static_assert(SAME(__typeof__(&cudaStreamIsCapturing), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureStatus *pCaptureStatus)),
+	"cudaStreamIsCapturing");
 _Static_assert(SAME(__typeof__(&cudaMemcpy_ptds), cudaError_t (*)(void *dst, const void *src, size_t count, cudaMemcpyKind kind)),
 	"cudaMemcpy_ptds");
 _Static_assert(SAME(__typeof__(&cudaMemcpyToSymbol_ptds), cudaError_t (*)(const void *symbol, const void *src, size_t count, size_t offset, cudaMemcpyKind kind)),
@@ -375,6 +379,8 @@ _Static_assert(SAME(__typeof__(&cudaStreamSetAttribute_ptsz), cudaError_t (*)(cu
 	"cudaStreamSetAttribute_ptsz");
 _Static_assert(SAME(__typeof__(&__cudaLaunchKernel_ptsz), cudaError_t (*)(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)),
 	"__cudaLaunchKernel_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamIsCapturing_ptsz), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureStatus *pCaptureStatus)),
+	"cudaStreamIsCapturing_ptsz");
 _Static_assert(SAME(__typeof__(&cudaLibraryLoadData), cudaError_t (*)(cudaLibrary_t *library, const void *code, cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
 	"cudaLibraryLoadData");
 _Static_assert(SAME(__typeof__(&cudaLibraryLoadFromFile), cudaError_t (*)(cudaLibrary_t *library, const char *fileName, cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions)),
@@ -429,6 +435,7 @@ _Static_assert(sizeof(cudaMemLocationType) == sizeof(int32_t), "cudaMemLocationT
 _Static_assert(sizeof(cudaMemPoolAttr) == sizeof(int32_t), "cudaMemPoolAttr");
 _Static_assert(sizeof(cudaMemcpyKind) == sizeof(int32_t), "cudaMemcpyKind");
 _Static_assert(sizeof(cudaMemoryType) == sizeof(int32_t), "cudaMemoryType");
+_Static_assert(sizeof(cudaStreamCaptureStatus) == sizeof(int32_t), "cudaStreamCaptureStatus");
 _Static_assert(sizeof(long) == sizeof(int64_t), "long");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->name), char[256]), "cudaDeviceProp.name");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->uuid), cudaUUID_t), "cudaDeviceProp.uuid");

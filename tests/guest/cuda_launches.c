@@ -173,6 +173,14 @@ static void streams(void)
 	IS(id != second);
 	OK(cuStreamGetId(NULL, &second));
 	IS(id != second);
+	number = 7;
+	OK(cuStreamIsCapturing(one, &number));
+	IS(number == 0);
+	number = 7;
+	OK(cuStreamIsCapturing_ptsz(NULL, &number));
+	IS(number == 0);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamIsCapturing(one, NULL));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamIsCapturing_ptsz(one, NULL));
 	OK(cuStreamGetDevice(one, &of));
 	IS(of == device);
 	number = 2;
@@ -201,6 +209,8 @@ static void streams(void)
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamCopyAttributes(one, (CUstream)module));
 	OK(cuStreamDestroy_v2(other));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamGetId(other, &id));
+	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamIsCapturing(other, &number));
+	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamIsCapturing_ptsz(other, &number));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamGetDevice(other, &of));
 	OK(cuStreamDestroy_v2(one));
 }

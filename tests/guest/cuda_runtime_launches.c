@@ -153,6 +153,7 @@ static void own_streams(void)
 {
 	unsigned long long mine, its[2];
 	unsigned int flags = 5, got[4] = { 0 }, sent[4] = { 1, 2, 3, 4 };
+	int status;
 	int priority = 5, device = -1, order = 0;
 	cudaLaunchAttributeValue value = { { 1 } };
 	cudaLaunchConfig_t it = { { 1, 1, 1 }, { 1, 1, 1 }, 0, NULL, NULL, 0 };
@@ -180,6 +181,13 @@ static void own_streams(void)
 	IS(took > 6);
 	OK(cudaStreamWaitEvent_ptsz(NULL, end, 0));
 	OK(cudaStreamGetFlags_ptsz(NULL, &flags));
+	status = 7;
+	OK(cudaStreamIsCapturing_ptsz(NULL, &status));
+	IS(status == 0);
+	status = 7;
+	OK(cudaStreamIsCapturing(OWN, &status));
+	IS(status == 0);
+	IS(cudaStreamIsCapturing(NULL, NULL) == 1 && cudaStreamIsCapturing_ptsz(NULL, NULL) == 1);
 	OK(cudaStreamGetPriority_ptsz(NULL, &priority));
 	OK(cudaStreamGetDevice_ptsz(NULL, &device));
 	IS(flags == 0 && priority == 0 && device == 0);

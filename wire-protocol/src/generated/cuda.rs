@@ -393,6 +393,8 @@ pub const CU_STREAM_GET_ATTRIBUTE: Op = Op::new(API, 316);
 pub const CU_STREAM_SET_ATTRIBUTE: Op = Op::new(API, 317);
 /// `cuEventRecordWithFlags`.
 pub const CU_EVENT_RECORD_WITH_FLAGS: Op = Op::new(API, 318);
+/// `cuStreamIsCapturing`.
+pub const CU_STREAM_IS_CAPTURING: Op = Op::new(API, 319);
 /// `cuMemcpyHtoD_v2_ptds`.
 pub const CU_MEMCPY_HTO_D_V2_PTDS: Op = Op::new(API, 330);
 /// `cuMemcpyDtoH_v2_ptds`.
@@ -457,6 +459,8 @@ pub const CU_STREAM_COPY_ATTRIBUTES_PTSZ: Op = Op::new(API, 359);
 pub const CU_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 360);
 /// `cuStreamSetAttribute_ptsz`.
 pub const CU_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 361);
+/// `cuStreamIsCapturing_ptsz`.
+pub const CU_STREAM_IS_CAPTURING_PTSZ: Op = Op::new(API, 362);
 /// `gilReturned`.
 pub const GIL_RETURNED: Op = Op::new(API, 399);
 /// `cuLibraryLoadData`.
@@ -1258,6 +1262,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
+        entry: 319,
+        name: "cuStreamIsCapturing",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
         entry: 330,
         name: "cuMemcpyHtoD_v2_ptds",
         class: Some(crate::envelope::Class::Sync),
@@ -1416,6 +1425,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 361,
         name: "cuStreamSetAttribute_ptsz",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 362,
+        name: "cuStreamIsCapturing_ptsz",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 399,

@@ -313,6 +313,8 @@ pub const CUDA_STREAM_GET_ATTRIBUTE: Op = Op::new(API, 312);
 pub const CUDA_STREAM_SET_ATTRIBUTE: Op = Op::new(API, 313);
 /// `cudaEventRecordWithFlags`.
 pub const CUDA_EVENT_RECORD_WITH_FLAGS: Op = Op::new(API, 314);
+/// `cudaStreamIsCapturing`.
+pub const CUDA_STREAM_IS_CAPTURING: Op = Op::new(API, 315);
 /// `cudaMemcpy_ptds`.
 pub const CUDA_MEMCPY_PTDS: Op = Op::new(API, 330);
 /// `cudaMemcpyToSymbol_ptds`.
@@ -369,6 +371,8 @@ pub const CUDA_STREAM_GET_ATTRIBUTE_PTSZ: Op = Op::new(API, 355);
 pub const CUDA_STREAM_SET_ATTRIBUTE_PTSZ: Op = Op::new(API, 356);
 /// `__cudaLaunchKernel_ptsz`.
 pub const __CUDA_LAUNCH_KERNEL_PTSZ: Op = Op::new(API, 357);
+/// `cudaStreamIsCapturing_ptsz`.
+pub const CUDA_STREAM_IS_CAPTURING_PTSZ: Op = Op::new(API, 358);
 /// `cudaLibraryLoadData`.
 pub const CUDA_LIBRARY_LOAD_DATA: Op = Op::new(API, 500);
 /// `cudaLibraryLoadFromFile`.
@@ -1004,6 +1008,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
+        entry: 315,
+        name: "cudaStreamIsCapturing",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
         entry: 330,
         name: "cudaMemcpy_ptds",
         class: Some(crate::envelope::Class::Sync),
@@ -1142,6 +1151,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 357,
         name: "__cudaLaunchKernel_ptsz",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 358,
+        name: "cudaStreamIsCapturing_ptsz",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 500,

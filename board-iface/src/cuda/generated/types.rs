@@ -34,6 +34,7 @@ pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
 pub type CUresult = i32;
+pub type CUstreamCaptureStatus = i32;
 pub type cuuint64_t = u64;
 
 /// What a `CUarray` points to.
@@ -368,6 +369,7 @@ pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute = 5;
 pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute = 12;
 pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute = 11;
 pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute = 6;
+pub const CU_STREAM_CAPTURE_STATUS_NONE: CUstreamCaptureStatus = 0;
 
 /// `cuInit`.
 pub type cuInit_fn = unsafe extern "C" fn(c_uint) -> CUresult;
@@ -788,6 +790,9 @@ pub type cuStreamSetAttribute_fn =
     unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *const CUlaunchAttributeValue) -> CUresult;
 /// `cuEventRecordWithFlags`.
 pub type cuEventRecordWithFlags_fn = unsafe extern "C" fn(CUevent, CUstream, c_uint) -> CUresult;
+/// `cuStreamIsCapturing`.
+pub type cuStreamIsCapturing_fn =
+    unsafe extern "C" fn(CUstream, *mut CUstreamCaptureStatus) -> CUresult;
 /// `cuMemcpyHtoD_v2_ptds`.
 pub type cuMemcpyHtoD_v2_ptds_fn =
     unsafe extern "C" fn(CUdeviceptr, *const c_void, usize) -> CUresult;
@@ -902,6 +907,9 @@ pub type cuStreamGetAttribute_ptsz_fn =
 /// `cuStreamSetAttribute_ptsz`.
 pub type cuStreamSetAttribute_ptsz_fn =
     unsafe extern "C" fn(CUstream, CUlaunchAttributeID, *const CUlaunchAttributeValue) -> CUresult;
+/// `cuStreamIsCapturing_ptsz`.
+pub type cuStreamIsCapturing_ptsz_fn =
+    unsafe extern "C" fn(CUstream, *mut CUstreamCaptureStatus) -> CUresult;
 /// `cuLibraryLoadData`.
 pub type cuLibraryLoadData_fn = unsafe extern "C" fn(
     *mut CUlibrary,

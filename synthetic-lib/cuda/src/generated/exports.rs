@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 203] = [
+static EXPORTS: [Export; 205] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -793,6 +793,14 @@ static EXPORTS: [Export; 203] = [
     Export {
         name: c"cuStreamGetPriority_ptsz",
         address: cuStreamGetPriority_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamIsCapturing",
+        address: cuStreamIsCapturing as *const c_void,
+    },
+    Export {
+        name: c"cuStreamIsCapturing_ptsz",
+        address: cuStreamIsCapturing_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamQuery",

@@ -219,6 +219,16 @@ pub trait Launches {
         hStream: CUstream,
         flags: c_uint,
     ) -> CUresult;
+
+    /// `cuStreamIsCapturing`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamIsCapturing(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus: *mut CUstreamCaptureStatus,
+    ) -> CUresult;
 }
 
 /// Entry points of one subject whose bodies are written by hand.
@@ -793,6 +803,16 @@ pub trait OwnStreams {
         hStream: CUstream,
         attr: CUlaunchAttributeID,
         value: *const CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuStreamIsCapturing_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamIsCapturing_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus: *mut CUstreamCaptureStatus,
     ) -> CUresult;
 }
 

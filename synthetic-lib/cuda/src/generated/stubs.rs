@@ -2693,6 +2693,21 @@ pub unsafe extern "C" fn cuEventRecordWithFlags(
     unsafe { Guest::cuEventRecordWithFlags(entry, hEvent, hStream, flags) }
 }
 
+/// `cuStreamIsCapturing`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamIsCapturing")]
+pub unsafe extern "C" fn cuStreamIsCapturing(
+    hStream: CUstream,
+    captureStatus: *mut CUstreamCaptureStatus,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 319));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamIsCapturing(entry, hStream, captureStatus) }
+}
+
 /// `cuMemcpyHtoD_v2_ptds`.
 ///
 /// # Safety
@@ -3222,6 +3237,21 @@ pub unsafe extern "C" fn cuStreamSetAttribute_ptsz(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamSetAttribute_ptsz(entry, hStream, attr, value) }
+}
+
+/// `cuStreamIsCapturing_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamIsCapturing_ptsz")]
+pub unsafe extern "C" fn cuStreamIsCapturing_ptsz(
+    hStream: CUstream,
+    captureStatus: *mut CUstreamCaptureStatus,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 362));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamIsCapturing_ptsz(entry, hStream, captureStatus) }
 }
 
 /// `cuLibraryLoadData`.

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 165] = [
+static EXPORTS: [Export; 167] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -641,6 +641,14 @@ static EXPORTS: [Export; 165] = [
     Export {
         name: c"cudaStreamGetPriority_ptsz",
         address: cudaStreamGetPriority_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamIsCapturing",
+        address: cudaStreamIsCapturing as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamIsCapturing_ptsz",
+        address: cudaStreamIsCapturing_ptsz as *const c_void,
     },
     Export {
         name: c"cudaStreamQuery",

@@ -217,6 +217,16 @@ pub trait Launches {
         stream: cudaStream_t,
         flags: c_uint,
     ) -> cudaError_t;
+
+    /// `cudaStreamIsCapturing`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamIsCapturing(
+        entry: u64,
+        stream: cudaStream_t,
+        pCaptureStatus: *mut cudaStreamCaptureStatus,
+    ) -> cudaError_t;
 }
 
 /// Entry points of one subject whose bodies are written by hand.
@@ -751,6 +761,16 @@ pub trait OwnStreams {
         args: *mut *mut c_void,
         sharedMem: usize,
         stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamIsCapturing_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamIsCapturing_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        pCaptureStatus: *mut cudaStreamCaptureStatus,
     ) -> cudaError_t;
 }
 

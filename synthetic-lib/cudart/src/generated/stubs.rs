@@ -1855,6 +1855,21 @@ pub unsafe extern "C" fn cudaEventRecordWithFlags(
     unsafe { Guest::cudaEventRecordWithFlags(entry, event, stream, flags) }
 }
 
+/// `cudaStreamIsCapturing`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamIsCapturing")]
+pub unsafe extern "C" fn cudaStreamIsCapturing(
+    stream: cudaStream_t,
+    pCaptureStatus: *mut cudaStreamCaptureStatus,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 315));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamIsCapturing(entry, stream, pCaptureStatus) }
+}
+
 /// `cudaMemcpy_ptds`.
 ///
 /// # Safety
@@ -2330,6 +2345,21 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     unsafe {
         Guest::__cudaLaunchKernel_ptsz(entry, kernel, gridDim, blockDim, args, sharedMem, stream)
     }
+}
+
+/// `cudaStreamIsCapturing_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamIsCapturing_ptsz")]
+pub unsafe extern "C" fn cudaStreamIsCapturing_ptsz(
+    stream: cudaStream_t,
+    pCaptureStatus: *mut cudaStreamCaptureStatus,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 358));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamIsCapturing_ptsz(entry, stream, pCaptureStatus) }
 }
 
 /// `cudaLibraryLoadData`.

@@ -29,6 +29,7 @@ pub type cudaMemLocationType = i32;
 pub type cudaMemPoolAttr = i32;
 pub type cudaMemcpyKind = i32;
 pub type cudaMemoryType = i32;
+pub type cudaStreamCaptureStatus = i32;
 pub type long = i64;
 
 /// What a `cudaArray_t` points to.
@@ -817,6 +818,9 @@ pub type cudaStreamSetAttribute_fn = unsafe extern "C" fn(
 /// `cudaEventRecordWithFlags`.
 pub type cudaEventRecordWithFlags_fn =
     unsafe extern "C" fn(cudaEvent_t, cudaStream_t, c_uint) -> cudaError_t;
+/// `cudaStreamIsCapturing`.
+pub type cudaStreamIsCapturing_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut cudaStreamCaptureStatus) -> cudaError_t;
 /// `cudaMemcpy_ptds`.
 pub type cudaMemcpy_ptds_fn =
     unsafe extern "C" fn(*mut c_void, *const c_void, usize, cudaMemcpyKind) -> cudaError_t;
@@ -959,6 +963,9 @@ pub type __cudaLaunchKernel_ptsz_fn = unsafe extern "C" fn(
     usize,
     cudaStream_t,
 ) -> cudaError_t;
+/// `cudaStreamIsCapturing_ptsz`.
+pub type cudaStreamIsCapturing_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut cudaStreamCaptureStatus) -> cudaError_t;
 /// `cudaLibraryLoadData`.
 pub type cudaLibraryLoadData_fn = unsafe extern "C" fn(
     *mut cudaLibrary_t,

@@ -226,6 +226,20 @@ impl Launches for Guest {
         unsafe { put(streamId, id) }
     }
 
+    unsafe fn cuStreamIsCapturing(
+        _: u64,
+        hStream: CUstream,
+        captureStatus: *mut CUstreamCaptureStatus,
+    ) -> CUresult {
+        // There is no call that begins a capture.
+        let status = || {
+            let none = CU_STREAM_CAPTURE_STATUS_NONE;
+            context::with(|context| streams::with_lane(context, hStream, |_| Ok(none)))
+        };
+        // SAFETY: the caller's.
+        unsafe { put(captureStatus, status) }
+    }
+
     unsafe fn cuStreamGetDevice(_: u64, hStream: CUstream, device: *mut CUdevice) -> CUresult {
         let of = || of_stream(hStream, |context| context.device, |it| it.context.device);
         // SAFETY: the caller's.

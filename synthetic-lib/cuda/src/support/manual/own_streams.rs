@@ -187,6 +187,15 @@ impl OwnStreams for Guest {
         unsafe { Self::cuStreamGetId(entry, own(hStream), streamId) }
     }
 
+    unsafe fn cuStreamIsCapturing_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus: *mut CUstreamCaptureStatus,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuStreamIsCapturing(entry, own(hStream), captureStatus) }
+    }
+
     unsafe fn cuStreamGetFlags_ptsz(entry: u64, hStream: CUstream, flags: *mut c_uint) -> CUresult {
         // SAFETY: the caller's.
         unsafe { Self::cuStreamGetFlags(entry, own(hStream), flags) }

@@ -211,6 +211,15 @@ impl Launches for Guest {
         within(|| unsafe { cuStreamGetId(hStream.cast(), streamId) })
     }
 
+    unsafe fn cudaStreamIsCapturing(
+        _: u64,
+        stream: cudaStream_t,
+        pCaptureStatus: *mut cudaStreamCaptureStatus,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        within(|| unsafe { cuStreamIsCapturing(stream.cast(), pCaptureStatus) })
+    }
+
     unsafe fn cudaStreamGetDevice(
         _: u64,
         hStream: cudaStream_t,

@@ -203,6 +203,15 @@ impl OwnStreams for Guest {
         unsafe { Self::cudaStreamGetId(entry, own(hStream), streamId) }
     }
 
+    unsafe fn cudaStreamIsCapturing_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        pCaptureStatus: *mut cudaStreamCaptureStatus,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { Self::cudaStreamIsCapturing(entry, own(stream), pCaptureStatus) }
+    }
+
     unsafe fn cudaStreamGetPriority_ptsz(
         entry: u64,
         hStream: cudaStream_t,
