@@ -153,48 +153,69 @@ impl Params {
         Ok(Some(places.collect()))
     }
 
+    /// Takes the values, if they are few; whether there is one for each parameter. In one turn: a
+    /// launch is short.
+    ///
+    /// # Safety
+    /// `values` is null or names pointers to as many bytes as each parameter has.
+    #[inline(always)]
+    unsafe fn take(&self, values: *mut *mut c_void, few: &mut [u8; Self::FEW]) -> bool {
+        if self.len > Self::FEW {
+            // SAFETY: the caller's.
+            return unsafe { self.has_values(values) };
+        }
+        if values.is_null() {
+            return self.all.is_empty();
+        }
+        // SAFETY: the caller's; all of them find room.
+        unsafe { self.fill(values, few.as_mut_ptr()) }
+    }
+
     /// Writes the values, each at its place.
     ///
     /// # Safety
-    /// `values` names pointers to as many bytes as each parameter has.
+    /// `values` names pointers to as many bytes as each parameter has; those of few were taken.
     #[inline(always)]
-    unsafe fn write(&self, values: *mut *mut c_void, to: &mut Writer<'_>) {
+    unsafe fn write(&self, values: *mut *mut c_void, few: &[u8; Self::FEW], to: &mut Writer<'_>) {
         to.number(self.len as u64);
-        let mut few = [0; Self::FEW];
         if self.len <= Self::FEW {
-            // SAFETY: the caller's; all of them find room.
-            unsafe { self.fill(values, few.as_mut_ptr()) };
-            to.piece(&few, self.len);
+            to.piece(few, self.len);
         } else {
             // SAFETY: the caller's.
             to.raw(&unsafe { self.bytes(values) });
         }
     }
 
-    /// Puts the values to their places.
+    /// Puts the values to their places, as far as there are any; whether there is one for each parameter.
     ///
     /// # Safety
-    /// As [`write`](Self::write); `to` has space for all.
+    /// `values` names pointers, each null or to as many bytes as its parameter has; `to` has space for all.
     #[inline(always)]
-    unsafe fn fill(&self, values: *mut *mut c_void, to: *mut u8) {
+    unsafe fn fill(&self, values: *mut *mut c_void, to: *mut u8) -> bool {
         for (n, &(offset, size)) in self.all.iter().enumerate() {
             // SAFETY: the caller's.
             unsafe {
                 let (from, to) = ((*values.add(n)).cast::<u8>(), to.add(offset as usize));
+                if from.is_null() {
+                    return false;
+                }
                 match size {
                     8 => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
                     4 => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
                     1 => to.write(from.read()),
+                    12 => to.cast::<[u8; 12]>().write(from.cast::<[u8; 12]>().read()),
+                    16 => to.cast::<[u8; 16]>().write(from.cast::<[u8; 16]>().read()),
                     _ => from.copy_to_nonoverlapping(to, size as usize),
                 }
             }
         }
+        true
     }
 
     /// The same as bytes.
     ///
     /// # Safety
-    /// As [`write`](Self::write).
+    /// `values` names pointers to as many bytes as each parameter has.
     unsafe fn bytes(&self, values: *mut *mut c_void) -> Vec<u8> {
         let mut bytes = vec![0; self.len];
         // SAFETY: the caller's; all of them find room.
@@ -268,6 +289,8 @@ struct Args<'a> {
     geometry: &'a Geometry,
     params: &'a Params,
     values: *mut *mut c_void,
+    /// The values, if they are few.
+    few: &'a [u8; Params::FEW],
     event: NewEvent,
 }
 
@@ -294,7 +317,7 @@ impl Parts for Args<'_> {
     #[inline(always)]
     fn write_rest(&self, to: &mut Writer<'_>) {
         // SAFETY: the program's promise; there is a value for each parameter.
-        unsafe { self.params.write(self.values, to) };
+        unsafe { self.params.write(self.values, self.few, to) };
         to.handle(self.event.number);
         to.byte(self.event.kept.into());
     }
@@ -361,8 +384,9 @@ impl Latest {
                 return None;
             };
             let context = &*latest.context;
+            let mut few = [0; Params::FEW];
             // SAFETY: the caller's.
-            if context.healthy().is_err() || unsafe { !function.params.has_values(values) } {
+            if context.healthy().is_err() || unsafe { !function.params.take(values, &mut few) } {
                 return None;
             }
             let lane = latest
@@ -376,6 +400,7 @@ impl Latest {
                 geometry,
                 params: &function.params,
                 values,
+                few: &few,
                 event: unkept(),
             };
             let accepted = (&latest.front, latest.share);
@@ -468,8 +493,9 @@ unsafe fn other(
         // SAFETY: the caller's.
         let mut packed = unsafe { function.params.unpacked(values, extra) }?;
         let values = packed.as_mut().map_or(values, Vec::as_mut_ptr);
+        let mut few = [0; Params::FEW];
         // SAFETY: the caller's.
-        if unsafe { !function.params.has_values(values) } {
+        if unsafe { !function.params.take(values, &mut few) } {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         let generation = GENERATION.load(Ordering::Acquire);
@@ -481,6 +507,7 @@ unsafe fn other(
                 geometry,
                 params: &function.params,
                 values,
+                few: &few,
                 event: unkept(),
             };
             let share = function.share(geometry);
@@ -711,6 +738,10 @@ mod tests {
                 values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
             let [context, stream, function, number] = handles.map(Handle);
             let geometry = Geometry { grid, block, shared };
+            let mut few = [0; Params::FEW];
+            // SAFETY: there is a value for each parameter.
+            let is_taken = unsafe { params.take(pointers.as_mut_ptr(), &mut few) };
+            prop_assert!(is_taken);
             let args = Args {
                 context,
                 stream,
@@ -718,6 +749,7 @@ mod tests {
                 geometry: &geometry,
                 params: &params,
                 values: pointers.as_mut_ptr(),
+                few: &few,
                 event: NewEvent { number, kept: false },
             };
             // SAFETY: there is a value for each parameter.
@@ -744,6 +776,17 @@ mod tests {
                 let len = writer.end().unwrap();
                 prop_assert_eq!(&bytes[..len], wanted.as_slice());
             }
+            // One that is missing, wherever it is.
+            let nowhere = std::ptr::null_mut();
+            for n in 0..pointers.len() {
+                let value = std::mem::replace(&mut pointers[n], nowhere);
+                // SAFETY: there is a value for each other parameter.
+                let is_taken = unsafe { params.take(pointers.as_mut_ptr(), &mut few) };
+                prop_assert!(!is_taken);
+                pointers[n] = value;
+            }
+            // SAFETY: null is no list.
+            prop_assert_eq!(unsafe { params.take(std::ptr::null_mut(), &mut few) }, sizes.is_empty());
         }
     }
 }
