@@ -143,6 +143,34 @@ impl Running {
     }
 }
 
+/// What a stream keeps busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Busy {
+    /// The number of the last operation that does.
+    number: u64,
+    /// Thousandths, at most at once.
+    taken: u16,
+    /// Behind that operation.
+    end: CUevent,
+}
+
+/// The ends of those that have to go before one with these thousandths finds room: the oldest ones.
+fn to_wait_for(its_own: u16, mut busy: Vec<Busy>) -> Vec<CUevent> {
+    // Numbers are given as they are put on streams.
+    busy.sort_unstable_by_key(|it| it.number);
+    let taken = busy.iter().map(|it| u32::from(it.taken)).sum::<u32>();
+    let mut sum = u32::from(its_own) + taken;
+    let mut ends = Vec::new();
+    for it in busy {
+        if sum <= WHOLE.into() {
+            break;
+        }
+        sum -= u32::from(it.taken);
+        ends.push(it.end);
+    }
+    ends
+}
+
 /// An operation that the host has not asked for.
 #[derive(Debug)]
 pub enum Operation {
@@ -201,35 +229,38 @@ impl Operations {
     }
 
     /// The ends of operations of a context's other streams, if they and one with these needs do
-    /// not find room on the device together: it is to be measured behind them, not beside.
-    pub fn in_the_way(&self, (context, stream): (Handle, Handle), needs: Needs) -> Vec<CUevent> {
-        let mut sum = u32::from(needs.taken_by(needs));
-        if sum == 0 {
+    /// not find room on the device together: it is to be measured behind them, not beside. Those that go
+    /// on beside it are not among them. `has_ended` asks the driver for an event.
+    pub fn in_the_way(
+        &self,
+        (context, stream): (Handle, Handle),
+        needs: Needs,
+        has_ended: impl Fn(CUevent) -> bool,
+    ) -> Vec<CUevent> {
+        let its_own = needs.taken_by(needs);
+        if its_own == 0 {
             return Vec::new();
         }
         let others = self.lines.iter();
         let others = others.filter(|(queue, _)| queue.0 == context && queue.1 != stream);
-        let mut ends = Vec::new();
-        for (_, line) in others {
-            let mut last = None;
-            let mut most = 0;
-            for number in line.iter().rev().take(LATEST) {
-                let Some(Operation::Running(running)) = self.all.get(number) else {
-                    continue;
-                };
-                let taken = needs.taken_by(running.needs);
-                if taken > 0 {
-                    last = last.or(Some(running.end));
-                    most = most.max(taken);
+        let busy = others.filter_map(|(_, line)| {
+            let latest = line.iter().rev().take(LATEST);
+            let mut taken = latest.filter_map(|number| match self.all.get(number)? {
+                Operation::Running(running) => {
+                    let taken = needs.taken_by(running.needs);
+                    (taken > 0).then_some((*number, taken, running.end))
                 }
+                Operation::Ended(_) => None,
+            });
+            let (number, of_last, end) = taken.next()?;
+            // Those before it on its stream have ended, too.
+            if has_ended(end) {
+                return None;
             }
-            sum += u32::from(most);
-            ends.extend(last);
-        }
-        match sum > WHOLE.into() {
-            true => ends,
-            false => Vec::new(),
-        }
+            let taken = taken.map(|(_, taken, _)| taken).fold(of_last, u16::max);
+            Some(Busy { number, taken, end })
+        });
+        to_wait_for(its_own, busy.collect())
     }
 
     /// Takes one out.
@@ -239,6 +270,9 @@ impl Operations {
         if let Some(line) = queue.and_then(|queue| self.lines.get_mut(&queue)) {
             while line.front().is_some_and(|it| !self.all.contains_key(it)) {
                 line.pop_front();
+            }
+            if let (true, Some(queue)) = (line.is_empty(), queue) {
+                self.lines.remove(&queue);
             }
         }
         self.latest = queue;
@@ -276,5 +310,36 @@ impl Operations {
     /// One ended with its context.
     pub fn ended(&mut self, number: u64, ended: Ended) {
         self.all.insert(number, Operation::Ended(ended));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(number: u64, taken: u16) -> Busy {
+        let end = std::ptr::without_provenance_mut(number as usize);
+        Busy { number, taken, end }
+    }
+
+    fn waits(its_own: u16, all: &[(u64, u16)]) -> Vec<usize> {
+        let all = all.iter().map(|(number, taken)| busy(*number, *taken));
+        let ends = to_wait_for(its_own, all.collect());
+        ends.into_iter().map(|end| end.addr()).collect()
+    }
+
+    #[test]
+    fn what_finds_room_waits_for_none() {
+        assert!(waits(500, &[]).is_empty());
+        assert!(waits(1000, &[]).is_empty());
+        assert!(waits(500, &[(7, 250), (3, 250)]).is_empty());
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        assert_eq!(waits(500, &[(7, 500), (3, 500)]), [3]);
+        assert_eq!(waits(501, &[(7, 500), (3, 500)]), [3, 7]);
+        assert_eq!(waits(1000, &[(9, 1), (7, 999), (8, 1000)]), [7, 8, 9]);
+        assert_eq!(waits(300, &[(1, 800), (2, 10), (3, 10)]), [1]);
     }
 }

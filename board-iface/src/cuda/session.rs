@@ -231,9 +231,10 @@ impl Session {
         self.make_current(at.context)?;
         call.set_enqueued();
         let queue = (at.context, at.stream);
-        let mut in_the_way = self.operations.in_the_way(queue, needs);
+        let query = self.driver.own.cuEventQuery;
         // SAFETY: the events are operations'.
-        in_the_way.retain(|end| unsafe { (self.driver.own.cuEventQuery)(*end) } != CUDA_SUCCESS);
+        let has_ended = |end| unsafe { query(end) } == CUDA_SUCCESS;
+        let in_the_way = self.operations.in_the_way(queue, needs, has_ended);
         // A driver that cannot wait has it measured beside the others.
         if let Some(wait) = self.driver.functions.cuStreamWaitEvent {
             for end in &in_the_way {
