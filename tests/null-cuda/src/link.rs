@@ -9,6 +9,14 @@ fn tell(link: &Link, info: &str, error: &str) {
     let (count, names, values) = link.options;
     let names: *mut c_int = std::ptr::with_exposed_provenance_mut(names);
     let values: *mut *mut c_void = std::ptr::with_exposed_provenance_mut(values);
+    for (n, value) in link.values.iter().enumerate() {
+        // A text has the space that it had at the beginning, however much of it was filled.
+        unsafe {
+            values
+                .add(n)
+                .write(std::ptr::with_exposed_provenance_mut(*value))
+        };
+    }
     unsafe { jit::tell((count, names, values), (info, error)) };
 }
 
@@ -25,7 +33,10 @@ pub unsafe extern "C" fn cuLinkCreate_v2(
 ) -> Code {
     run(|state| {
         state.current()?;
+        // SAFETY: the caller's: as many values as options.
+        let value = |n: usize| unsafe { *values.add(n) }.expose_provenance();
         let link = state.links.add(Link {
+            values: (0..count as usize).map(value).collect(),
             options: (
                 count,
                 options.expose_provenance(),

@@ -157,6 +157,8 @@ impl Work {
 pub struct Link {
     pub text: String,
     pub linked: Vec<u8>,
+    /// The options' values as they were.
+    pub values: Vec<usize>,
     /// How many options, which, and their values, as addresses.
     pub options: (u32, usize, usize),
 }
