@@ -156,6 +156,7 @@ impl Program {
             new,
             image: InData::Region(0),
             options: vec![],
+            logs: vec![],
         };
         let region = RegionDesc {
             dir: Direction::In,

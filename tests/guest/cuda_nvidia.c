@@ -71,7 +71,7 @@ static void streams(void)
 	cudaStream_t stream;
 	cudaEvent_t start, end;
 	float milliseconds = -1;
-	int least, greatest;
+	int least, greatest, number;
 	void *place;
 	char bytes[64] = "by a stream", back[64] = "";
 
@@ -87,6 +87,9 @@ static void streams(void)
 	OK(cudaEventRecord(end, stream));
 	OK(cudaStreamSynchronize(stream));
 	OK(cudaStreamQuery(stream));
+	number = 7;
+	OK(cudaStreamIsCapturing(stream, &number));
+	IS(number == 0);
 	OK(cudaEventQuery(end));
 	IS(memcmp(bytes, back, 64) == 0);
 	OK(cudaEventElapsedTime(&milliseconds, start, end));
