@@ -1,6 +1,6 @@
 //! Options of the compiler in the driver: `CUjit_option` of CUDA's driver API.
 
-use crate::names;
+use crate::{image, names};
 
 /// Options whose values are numbers, in the order of their own numbers: from the most registers (0) to the kind
 /// of cache (14). The values of others are addresses of the caller's, or are told to it.
@@ -26,9 +26,41 @@ pub fn numbers(words: &[u64]) -> Option<Vec<(u32, u64)>> {
     is_whole.then(|| pairs.iter().map(number).collect())?
 }
 
-/// What is linked, as `CUjitInputType` of CUDA's driver API says: PTX. The others have their
-/// length in themselves.
+/// What is linked, as `CUjitInputType` of CUDA's driver API says: an ELF file for a GPU.
+pub const CUBIN: i32 = 0;
+/// A text.
 pub const PTX: i32 = 1;
+/// Several of both.
+pub const FAT: i32 = 2;
+/// An ELF file for the host that has a fat binary.
+pub const OBJECT: i32 = 3;
+
+/// What the linker may read of these bytes.
+///
+/// # Errors
+/// Whether it is no image of that kind, as far as its own lengths say, or a kind that is not looked
+/// into: archives, and others' code.
+pub fn check_input(input: i32, bytes: &[u8]) -> Result<(), NoInput> {
+    let is_whole = match input {
+        // The driver looks for the end of a text.
+        PTX => bytes.last() == Some(&0) && image::is_whole(bytes),
+        CUBIN | FAT | OBJECT => image::is_whole(bytes),
+        _ => return Err(NoInput::Kind),
+    };
+    match is_whole {
+        true => Ok(()),
+        false => Err(NoInput::Image),
+    }
+}
+
+/// Why something is not linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoInput {
+    /// It is no such image.
+    Image,
+    /// Its kind is not looked into.
+    Kind,
+}
 
 /// Options that only tell something: a time, and the bytes of two texts with the space for them.
 pub const TIME: u32 = 2;
@@ -40,8 +72,9 @@ pub const INFO_BYTES: u32 = 4;
 pub const ERROR_TEXT: u32 = 5;
 /// Its bytes.
 pub const ERROR_BYTES: u32 = 6;
-/// Most bytes of a text that travel. A program that has space for more gets these.
-pub const LOG_MAX: u64 = 1 << 16;
+/// Most bytes of a text that travel. A program that has space for more gets these: both find room in an
+/// answer, whose words take up to ten bytes.
+pub const LOG_MAX: u64 = 3 << 10;
 
 /// What the compiler told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,6 +123,50 @@ mod tests {
         assert_eq!(Told::read(&[1]), None);
         assert_eq!(Told::read(&[u64::MAX, 0, 0]), None);
         assert_eq!(Told::read(&[&told.words()[..], &[0]].concat()), None);
+    }
+
+    #[test]
+    fn only_whole_images_are_linked() {
+        // A fat binary that says that it is longer.
+        let mut fat = image::FAT.to_le_bytes().to_vec();
+        fat.extend([1, 0, 16, 0]);
+        fat.extend(0x3fff_ffffu64.to_le_bytes());
+        for input in [CUBIN, PTX, FAT, OBJECT] {
+            assert_eq!(check_input(input, &fat), Err(NoInput::Image));
+        }
+        fat[8..].fill(0);
+        assert_eq!(check_input(FAT, &fat), Ok(()));
+        let mut elf = vec![0u8; 64];
+        elf[..4].copy_from_slice(b"\x7fELF");
+        elf[40..48].fill(0x7f);
+        elf[60..62].fill(0xff);
+        for input in [CUBIN, OBJECT] {
+            assert_eq!(check_input(input, &elf), Err(NoInput::Image));
+        }
+        let text = b".version 8.0\n.target sm_70\n\0";
+        assert_eq!(check_input(PTX, text), Ok(()));
+        assert_eq!(
+            check_input(PTX, &text[..text.len() - 1]),
+            Err(NoInput::Image)
+        );
+        for input in [4, 5, -1] {
+            assert_eq!(check_input(input, text), Err(NoInput::Kind));
+        }
+        for input in [CUBIN, PTX, FAT, OBJECT] {
+            assert_eq!(check_input(input, b""), Err(NoInput::Image));
+        }
+    }
+
+    #[test]
+    fn both_texts_find_room_in_an_answer() {
+        let text = vec![0xff; LOG_MAX as usize];
+        let told = Told {
+            time: u32::MAX,
+            info: text.clone(),
+            error: text,
+        };
+        // Ten bytes a word, as far as postcard's numbers go.
+        assert!(told.words().len() * 10 < 8000);
     }
 
     #[test]

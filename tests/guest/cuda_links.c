@@ -38,6 +38,9 @@ static void links(void)
 	void *values[] = { info, (void *)sizeof(info), (void *)7, errors, (void *)sizeof(errors), (void *)32 };
 	int registers[] = { MAX_REGISTERS }, one[] = { FAST_COMPILE }, in_small[] = { INFO, INFO_BYTES };
 	void *number[] = { (void *)16 }, *of_small[] = { small, (void *)sizeof(small) };
+	static char large[1 << 14];
+	void *of_large[] = { large, (void *)sizeof(large) };
+	char *name;
 	CUlinkState state, other;
 	CUmodule module;
 	CUfunction function;
@@ -59,16 +62,27 @@ static void links(void)
 	IS(size == strlen(first) + strlen(second) - strlen(HEAD) + 1);
 	IS(linked && memcmp(linked, first, strlen(first)) == 0);
 	IS(values[2] != (void *)7);
-	/* The module is there when the state is gone. */
-	OK(cuModuleLoadData(&module, linked));
+	/* What was linked is there as long as the state, and the module when that is gone. */
 	OK(cuLinkComplete(state, &again, &bytes));
-	IS(bytes == size);
+	IS(bytes == size && again != linked);
+	OK(cuModuleLoadData(&module, linked));
 	OK(cuLinkDestroy(state));
 	OK(cuModuleGetFunction(&function, module, "first"));
 	OK(cuModuleGetFunction(&function, module, "second"));
 	OK(cuFuncGetParamInfo(function, 1, &offset, &bytes));
 	IS(offset == 4 && bytes == 1);
 	OK(cuModuleUnload(module));
+
+	/* A long text is cut to what an answer has room for. */
+	name = malloc(9001);
+	memset(name, 'n', 9000);
+	name[9000] = 0;
+	OK(cuLinkCreate_v2(2, in_small, of_large, &state));
+	OK(cuLinkAddData_v2(state, PTX, first, sizeof(first), name, 0, NULL, NULL));
+	IS(strlen(large) == 3 << 10 && of_large[1] == (void *)(3 << 10) && memcmp(large, "null: nnn", 9) == 0);
+	OK(cuLinkComplete(state, &linked, &size));
+	OK(cuLinkDestroy(state));
+	free(name);
 
 	/* A text is cut to its space. */
 	OK(cuLinkCreate_v2(2, in_small, of_small, &state));
@@ -110,8 +124,11 @@ static void refuses(void)
 	/* What is told is the state's matter. */
 	GIVES(CUDA_ERROR_INVALID_VALUE,
 	      cuLinkAddData_v2(state, PTX, first, sizeof(first), "a", 2, told, (void *[]){ errors, (void *)9 }));
-	GIVES(CUDA_ERROR_INVALID_VALUE, cuLinkComplete(state, NULL, &size));
 	OK(add(state, first));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuLinkComplete(state, NULL, &size));
+	OK(cuLinkComplete(state, &linked, NULL));
+	/* Archives are not looked into. */
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuLinkAddData_v2(state, 4, first, sizeof(first), "a", 0, NULL, NULL));
 	OK(cuLinkDestroy(state));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLinkDestroy(state));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, add(state, first));

@@ -5,7 +5,7 @@ use super::logs::Logs;
 use super::manual::call_if;
 use super::session::{Data, Session};
 use crate::back_end::{Call, Current, Objects, Refusal, encode};
-use gil_cuda_common::jit::{self, PTX};
+use gil_cuda_common::jit::{self, NoInput};
 use gil_wire::call::{Handle, InData, OutData};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::ffi::{CStr, c_void};
@@ -23,7 +23,14 @@ pub struct Link {
     values: Vec<Value>,
     /// What was linked: an address of the driver's, and the bytes.
     linked: Option<(usize, usize)>,
+    /// Bytes that it counts for.
+    len: usize,
 }
+
+/// Most bytes that a session's states have: of what was added, which the driver keeps, and of their own.
+const LINKING_MAX: usize = 1 << 30;
+/// What a state counts for that has nothing yet.
+const LINK_LEN: usize = 1 << 14;
 
 /// The value of an option: a number or an address, as the driver sees it.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +66,21 @@ pub(super) fn numbers(options: &[u64]) -> Result<Lists, CUresult> {
 }
 
 impl Session {
+    /// Counts what is added to a state; whether there is room.
+    fn links_more(&mut self, state: Handle, len: usize) -> bool {
+        let all = self.linking_len.saturating_add(len);
+        match self.data_mut(state) {
+            Some(Data::Link(link)) if all <= LINKING_MAX => {
+                link.len += len;
+                // The driver may put what comes of it elsewhere.
+                link.linked = None;
+                self.linking_len = all;
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn link(&self, state: Handle) -> Result<(CUlinkState, &Link), Refusal> {
         let real = self.get(Kind::Link, state)?;
         match self.data(state) {
@@ -81,14 +103,19 @@ impl Session {
         let name = call.string(name)?.unwrap_or_default();
         let bytes = call.bytes(data)?.unwrap_or_default();
         let len = bytes.len();
-        // The driver looks for the end of a text.
-        if len == 0 || input == PTX && bytes.last() != Some(&0) {
-            return Ok((CUDA_ERROR_INVALID_IMAGE, Vec::new()));
+        let refused = |error| Ok((error, Vec::new()));
+        match jit::check_input(input, bytes) {
+            Ok(()) => {}
+            Err(NoInput::Image) => return refused(CUDA_ERROR_INVALID_IMAGE),
+            Err(NoInput::Kind) => return refused(CUDA_ERROR_NOT_SUPPORTED),
         }
         let (mut names, mut values) = match numbers(options) {
             Ok(options) => options,
-            Err(error) => return Ok((error, Vec::new())),
+            Err(error) => return refused(error),
         };
+        if !self.links_more(state, len) {
+            return refused(CUDA_ERROR_OUT_OF_MEMORY);
+        }
         let place = call.input(data, len)?.cast_mut();
         let add = self.functions().cuLinkAddData_v2;
         let result = call_if(call, add, |add| {
@@ -125,13 +152,21 @@ impl Session {
     }
 
     fn destroy_link(&mut self, call: &mut Call, state: Handle) -> Result<CUresult, Refusal> {
-        let (pointer, _data) = self.drop_with_data(Kind::Link, state)?;
+        let (pointer, data) = self.drop_with_data(Kind::Link, state)?;
+        if let Data::Link(link) = &data {
+            self.linking_len -= link.len;
+        }
         let destroy = self.functions().cuLinkDestroy;
-        Ok(call_if(call, destroy, |destroy| {
+        let result = call_if(call, destroy, |destroy| {
             // SAFETY: it is alive, and nothing names it any more; what it writes to is there until this
             // returns.
             unsafe { destroy(pointer.as_ptr().cast()) }
-        }))
+        });
+        if result != CUDA_SUCCESS {
+            // The driver may write there as long as there is the context.
+            std::mem::forget(data);
+        }
+        Ok(result)
     }
 }
 
@@ -149,6 +184,9 @@ impl Session {
             Ok(options) => options,
             Err(error) => return reply(error),
         };
+        if self.linking_len + LINK_LEN > LINKING_MAX {
+            return reply(CUDA_ERROR_OUT_OF_MEMORY);
+        }
         let mut logs = match Logs::new(&args.logs) {
             Ok(logs) => logs,
             Err(error) => return reply(error),
@@ -174,7 +212,9 @@ impl Session {
                 names,
                 values,
                 linked: None,
+                len: LINK_LEN,
             });
+            self.linking_len += LINK_LEN;
             self.bind_with(Kind::Link, args.new, state, data)?;
         }
         reply(result)

@@ -241,26 +241,39 @@ impl Operations {
         if its_own == 0 {
             return Vec::new();
         }
-        let others = self.lines.iter();
-        let others = others.filter(|(queue, _)| queue.0 == context && queue.1 != stream);
-        let busy = others.filter_map(|(_, line)| {
+        let others = |queue: (Handle, Handle)| queue.0 == context && queue.1 != stream;
+        // The driver is asked only where there may be too little room.
+        let busy = self.busy(others, needs, &|_| false);
+        match to_wait_for(its_own, busy).is_empty() {
+            true => Vec::new(),
+            false => to_wait_for(its_own, self.busy(others, needs, &has_ended)),
+        }
+    }
+
+    /// What streams keep busy of what an operation needs, with operations that have not ended.
+    fn busy(
+        &self,
+        is_one: impl Fn((Handle, Handle)) -> bool,
+        needs: Needs,
+        has_ended: &dyn Fn(CUevent) -> bool,
+    ) -> Vec<Busy> {
+        let lines = self.lines.iter().filter(|(queue, _)| is_one(**queue));
+        let of_line = |line: &std::collections::VecDeque<u64>| {
             let latest = line.iter().rev().take(LATEST);
-            let mut taken = latest.filter_map(|number| match self.all.get(number)? {
+            let taken = latest.filter_map(|number| match self.all.get(number)? {
                 Operation::Running(running) => {
                     let taken = needs.taken_by(running.needs);
                     (taken > 0).then_some((*number, taken, running.end))
                 }
                 Operation::Ended(_) => None,
             });
+            // Those before one that has ended have, too.
+            let mut taken = taken.take_while(|(.., end)| !has_ended(*end));
             let (number, of_last, end) = taken.next()?;
-            // Those before it on its stream have ended, too.
-            if has_ended(end) {
-                return None;
-            }
             let taken = taken.map(|(_, taken, _)| taken).fold(of_last, u16::max);
             Some(Busy { number, taken, end })
-        });
-        to_wait_for(its_own, busy.collect())
+        };
+        lines.filter_map(|(_, line)| of_line(line)).collect()
     }
 
     /// Takes one out.

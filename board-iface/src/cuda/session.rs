@@ -50,6 +50,8 @@ pub struct Session {
     pub(super) ranges: Ranges,
     /// Bytes that it has pinned, of all contexts.
     pinned_len: usize,
+    /// Bytes of its states of the linker.
+    pub(super) linking_len: usize,
     /// What the copy has that is put on its stream next.
     pub(super) staged: Option<Staged>,
     /// The context that is current in the thread of the session's calls.
@@ -137,6 +139,7 @@ impl Session {
             operations: Operations::default(),
             ranges: Ranges::default(),
             pinned_len: 0,
+            linking_len: 0,
             staged: None,
             current: Handle::NULL,
         }

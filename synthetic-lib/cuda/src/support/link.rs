@@ -22,8 +22,8 @@ pub struct Link {
     pub context: Arc<Context>,
     /// The program keeps them as long as the state.
     places: Mutex<Places>,
-    /// What was linked, which is the program's to read until the state is destroyed.
-    linked: Mutex<Vec<u8>>,
+    /// What was linked, each time, which is the program's to read until the state is destroyed.
+    linked: Mutex<Vec<Box<[u8]>>>,
 }
 
 impl Link {
@@ -223,6 +223,7 @@ pub fn complete(entry: u64, state: CUlinkState) -> CallResult<(*mut c_void, usiz
         let room = bytes.try_reserve_exact(size);
         room.map_err(|_| CUDA_ERROR_OUT_OF_MEMORY)?;
         bytes.resize(size, 0u8);
+        let mut bytes = bytes.into_boxed_slice();
         let place: *mut c_void = bytes.as_mut_ptr().cast();
         let mut request = Request::new(wire::GIL_LINKED, Class::Query, entry);
         let args = wire::GilLinkedArgs {
@@ -238,9 +239,8 @@ pub fn complete(entry: u64, state: CUlinkState) -> CallResult<(*mut c_void, usiz
             Ok(())
         })?;
         let mut linked = link.linked.lock().unwrap_or_else(PoisonError::into_inner);
-        // The one before goes: a program asks once.
-        *linked = bytes;
-        Ok((linked.as_mut_ptr().cast(), size))
+        linked.push(bytes);
+        Ok((place, size))
     })
 }
 

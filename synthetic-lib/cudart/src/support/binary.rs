@@ -302,6 +302,15 @@ fn of_kernel(host: *const c_void) -> Answer<cu::CUfunction> {
     }
 }
 
+/// What kernels have changed: functions are looked for again, in each context.
+pub fn kernels_changed() {
+    let mut all = all();
+    GENERATION.fetch_add(1, Ordering::Release);
+    all.functions
+        .values_mut()
+        .for_each(|function| function.found.clear());
+}
+
 /// A kernel that is registered under this address; `None` if there is none.
 #[inline(never)]
 fn find_function(host: usize, context: u64) -> Answer<Option<usize>> {

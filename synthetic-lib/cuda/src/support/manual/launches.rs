@@ -232,10 +232,8 @@ impl Launches for Guest {
         captureStatus: *mut CUstreamCaptureStatus,
     ) -> CUresult {
         // There is no call that begins a capture.
-        let status = || {
-            let none = CU_STREAM_CAPTURE_STATUS_NONE;
-            context::with(|context| streams::with_lane(context, hStream, |_| Ok(none)))
-        };
+        let none = CU_STREAM_CAPTURE_STATUS_NONE;
+        let status = || of_stream(hStream, |_| none, |_| none);
         // SAFETY: the caller's.
         unsafe { put(captureStatus, status) }
     }

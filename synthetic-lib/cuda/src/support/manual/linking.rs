@@ -56,8 +56,18 @@ impl Linking for Guest {
         cubinOut: *mut *mut c_void,
         sizeOut: *mut usize,
     ) -> CUresult {
-        // SAFETY: the caller's.
-        unsafe { put_both((cubinOut, sizeOut), || link::complete(entry, state)) }
+        Self::returned(|| {
+            let to = place(cubinOut)?;
+            let (linked, size) = link::complete(entry, state)?;
+            // SAFETY: the caller's.
+            unsafe {
+                to.write(linked);
+                if !sizeOut.is_null() {
+                    sizeOut.write(size);
+                }
+            }
+            Ok(())
+        })
     }
 
     unsafe fn cuLinkDestroy(entry: u64, state: CUlinkState) -> CUresult {

@@ -155,8 +155,12 @@ impl Libraries for Guest {
         value: c_int,
         device: c_int,
     ) -> cudaError_t {
-        // SAFETY: it takes a handle and numbers.
-        outside(|| unsafe { cuKernelSetAttribute(attr, value, kernel.cast(), device) })
+        outside(|| {
+            // SAFETY: it takes a handle and numbers.
+            let result = unsafe { cuKernelSetAttribute(attr, value, kernel.cast(), device) };
+            binary::kernels_changed();
+            result
+        })
     }
 
     unsafe fn cudaLibraryGetKernelCount(
