@@ -34,12 +34,14 @@ pub const PTX: i32 = 1;
 pub const FAT: i32 = 2;
 /// An ELF file for the host that has a fat binary.
 pub const OBJECT: i32 = 3;
+/// An archive of such files.
+pub const LIBRARY: i32 = 4;
 
-/// What the linker may read of these bytes.
+/// What the linker may read of these bytes, which are no archive.
 ///
 /// # Errors
 /// Whether it is no image of that kind, as far as its own lengths say, or a kind that is not looked
-/// into: archives, and others' code.
+/// into: others' code.
 pub fn check_input(input: i32, bytes: &[u8]) -> Result<(), NoInput> {
     let is_whole = match input {
         // The driver looks for the end of a text.

@@ -127,8 +127,9 @@ static void refuses(void)
 	OK(add(state, first));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuLinkComplete(state, NULL, &size));
 	OK(cuLinkComplete(state, &linked, NULL));
-	/* Archives are not looked into. */
-	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuLinkAddData_v2(state, 4, first, sizeof(first), "a", 0, NULL, NULL));
+	/* An archive is none, and NVVM's code is not looked into. */
+	GIVES(CUDA_ERROR_INVALID_IMAGE, cuLinkAddData_v2(state, 4, first, sizeof(first), "a", 0, NULL, NULL));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuLinkAddData_v2(state, 5, first, sizeof(first), "a", 0, NULL, NULL));
 	OK(cuLinkDestroy(state));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLinkDestroy(state));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, add(state, first));

@@ -5,9 +5,11 @@ use super::logs::Logs;
 use super::manual::call_if;
 use super::session::{Data, Session};
 use crate::back_end::{Call, Current, Objects, Refusal, encode};
-use gil_cuda_common::jit::{self, NoInput};
+use gil_cuda_common::image;
+use gil_cuda_common::jit::{self, LIBRARY, NoInput};
 use gil_wire::call::{Handle, InData, OutData};
 use gil_wire::generated::cuda::{self as wire, Kind};
+use object::read::archive::{ArchiveFile, ArchiveMember};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
@@ -65,6 +67,18 @@ pub(super) fn numbers(options: &[u64]) -> Result<Lists, CUresult> {
         .unzip())
 }
 
+/// Whether an archive's files are all in it, and each is a whole image.
+fn is_whole_archive(bytes: &[u8]) -> bool {
+    let Ok(archive) = ArchiveFile::parse(bytes) else {
+        return false;
+    };
+    let is_whole = |member: object::read::Result<ArchiveMember<'_>>| {
+        let data = member.and_then(|member| member.data(bytes));
+        data.is_ok_and(image::is_whole)
+    };
+    !archive.is_thin() && archive.members().all(is_whole)
+}
+
 impl Session {
     /// Counts what is added to a state; whether there is room.
     fn links_more(&mut self, state: Handle, len: usize) -> bool {
@@ -104,7 +118,12 @@ impl Session {
         let bytes = call.bytes(data)?.unwrap_or_default();
         let len = bytes.len();
         let refused = |error| Ok((error, Vec::new()));
-        match jit::check_input(input, bytes) {
+        let checked = match input {
+            LIBRARY if is_whole_archive(bytes) => Ok(()),
+            LIBRARY => Err(NoInput::Image),
+            _ => jit::check_input(input, bytes),
+        };
+        match checked {
             Ok(()) => {}
             Err(NoInput::Image) => return refused(CUDA_ERROR_INVALID_IMAGE),
             Err(NoInput::Kind) => return refused(CUDA_ERROR_NOT_SUPPORTED),
@@ -273,5 +292,32 @@ impl Session {
         unsafe { place.copy_to_nonoverlapping(room.as_mut_ptr().cast(), size) };
         let (result, cubin) = (CUDA_SUCCESS, room.data(call, size));
         encode(&wire::GilLinkedReply { result, cubin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b".version 8.0\n.target sm_70\n\0";
+
+    fn archive(len: usize, text: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "{:<16}{:<12}{:<6}{:<6}{:<8}{len:<10}`\n",
+            "a.o/", 0, 0, 0, 644
+        );
+        [b"!<arch>\n", head.as_bytes(), text].concat()
+    }
+
+    #[test]
+    fn an_archives_files_are_whole() {
+        assert!(is_whole_archive(&archive(TEXT.len(), TEXT)));
+        assert!(!is_whole_archive(&archive(TEXT.len() + 1, TEXT)));
+        assert!(!is_whole_archive(&archive(TEXT.len() - 1, TEXT)));
+        assert!(!is_whole_archive(&archive(TEXT.len(), &TEXT[1..])));
+        let thin = archive(TEXT.len(), TEXT);
+        assert!(!is_whole_archive(&[b"!<thin>\n", &thin[8..]].concat()));
+        assert!(!is_whole_archive(b"!<arch>"));
+        assert!(!is_whole_archive(TEXT));
     }
 }
