@@ -90,31 +90,6 @@ fn fat_len(memory: &impl Memory) -> Option<u64> {
     u64_at(memory, 8)?.checked_add(header)
 }
 
-/// The kind of a fat binary's entry that is PTX text.
-const PTX: u64 = 1;
-
-/// The first PTX text in a fat binary, if it is not compressed: for the null driver. Behind
-/// the header are entries: a header with the kind, a version, its own length and that of what
-/// follows.
-pub fn ptx_in(fat: &[u8]) -> Option<&[u8]> {
-    let end = fat_len(&fat)?;
-    let mut at = u16_at(&fat, 6)?;
-    while at < end {
-        let (header, len) = (
-            u32_at(&fat, at.checked_add(4)?)?,
-            u64_at(&fat, at.checked_add(8)?)?,
-        );
-        let from = at.checked_add(u64::from(header).max(16))?;
-        let to = from.checked_add(len).filter(|to| *to <= end)?;
-        if u16_at(&fat, at)? == PTX {
-            let text = fat.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)?;
-            return text.split(|byte| *byte == 0).next();
-        }
-        at = to;
-    }
-    None
-}
-
 /// To the end of the tables and of every section, whichever is last.
 fn elf_len(memory: &impl Memory) -> Option<u64> {
     let is_wide = memory.read::<1>(4)? == [2] && memory.read::<1>(5)? == [1];
@@ -178,30 +153,6 @@ mod tests {
         let wrapper = [0xb1, 0x43, 0x62, 0x46, 1, 0, 0, 0];
         assert_eq!(image(&&wrapper[..]), Some(Image::Wrapper(8)));
         assert!(!is_whole(&wrapper));
-    }
-
-    #[test]
-    fn a_fat_binary_may_have_a_text() {
-        let entry = |kind: u16, bytes: &[u8]| {
-            let mut entry = [kind.to_le_bytes(), 0x101u16.to_le_bytes()].concat();
-            entry.extend(16u32.to_le_bytes());
-            entry.extend((bytes.len() as u64).to_le_bytes());
-            entry.extend(bytes);
-            entry
-        };
-        let fat = |entries: &[u8]| {
-            let mut fat = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
-            fat.extend((entries.len() as u64).to_le_bytes());
-            fat.extend(entries);
-            fat
-        };
-        let (code, text) = (entry(2, b"code"), entry(PTX as u16, b".version 8.0\0\0"));
-        let both = fat(&[code.as_slice(), &text].concat());
-        assert_eq!(ptx_in(&both), Some(&b".version 8.0"[..]));
-        assert_eq!(ptx_in(&fat(&code)), None);
-        assert_eq!(ptx_in(&fat(&text[..20])), None, "an entry beyond the end");
-        assert_eq!(ptx_in(&both[..40]), None);
-        assert_eq!(ptx_in(&[]), None);
     }
 
     #[test]

@@ -1,6 +1,16 @@
 //! What the device says of itself.
 
+use crate::SHARED_MAX;
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
+
+/// Its architecture: 9.0.
+pub const ARCHITECTURE: u32 = 90;
+
+/// Whether it executes code of an architecture: that of its own generation, if no newer.
+pub fn executes(architecture: u32) -> bool {
+    architecture / 10 == ARCHITECTURE / 10 && architecture <= ARCHITECTURE
+}
 
 /// A device's attribute, by its number.
 pub fn attribute(name: c_int) -> Option<c_int> {
@@ -24,8 +34,8 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         // Threads of a multiprocessor; cooperative launches, clusters.
         39 => 2048,
         95 | 120 => 1,
-        75 => 9,
-        76 => 0,
+        75 => (ARCHITECTURE / 10) as c_int,
+        76 => (ARCHITECTURE % 10) as c_int,
         // Pools of memory; and, which the guest's library answers, handles for other processes.
         115 => 1,
         119 => 1,
@@ -34,14 +44,28 @@ pub fn attribute(name: c_int) -> Option<c_int> {
     })
 }
 
-/// A function's.
-pub fn function_attribute(name: c_int, shared: c_int) -> Option<c_int> {
+/// A function's, as long as it is not set.
+pub fn function_attribute(name: c_int) -> Option<c_int> {
     Some(match name {
         0 => 1024,
-        8 => shared,
         4 => 32,
-        5 | 6 => 90,
+        5 | 6 => ARCHITECTURE as c_int,
         1..=15 => 0,
+        _ => return None,
+    })
+}
+
+/// What an attribute of a function may be set to (`CUfunction_attribute` of the CUDA Driver API
+/// reference): the most dynamic shared memory, how much of the cache is shared memory, the
+/// clusters' three sizes, whether they may be of a size that not every device has, and how they
+/// are placed.
+pub fn function_setting(name: c_int) -> Option<RangeInclusive<c_int>> {
+    Some(match name {
+        8 => 0..=SHARED_MAX as c_int,
+        9 => -1..=100,
+        11..=13 => 0..=16,
+        14 => 0..=1,
+        15 => 0..=2,
         _ => return None,
     })
 }

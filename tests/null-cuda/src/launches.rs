@@ -180,7 +180,7 @@ pub unsafe extern "C" fn cuModuleEnumerateFunctions(
                 context,
                 module: module.expose_provenance(),
                 kernel,
-                shared: 0,
+                set: BTreeMap::new(),
                 cache: 0,
             });
             unsafe { put(functions.add(n), function) }?;

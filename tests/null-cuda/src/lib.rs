@@ -16,7 +16,9 @@
               texts end with a 0"
 )]
 
+mod cubin;
 mod device;
+mod fat;
 mod jit;
 mod launches;
 mod link;
@@ -29,6 +31,7 @@ use device::{attribute, function_attribute};
 use gil_cuda_common::image::{self, Image, Memory};
 use gil_cuda_common::ptx;
 use state::{Context, Event, Function, Module, State, Stream, Work, state};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 pub type Code = c_int;
@@ -343,6 +346,9 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(number: c_int) -> Code {
 
 // ---- modules and functions ----
 
+/// How an ELF file begins.
+const ELF: &[u8] = b"\x7fELF";
+
 /// The image at an address, as long as it says that it is.
 struct At(*const u8);
 
@@ -359,8 +365,8 @@ impl Memory for At {
     }
 }
 
-/// What is declared by an image, which is PTX or a fat binary that has PTX: nothing here
-/// executes other code.
+/// What is declared by an image: PTX, a cubin of the device's architecture, or a fat binary that
+/// has one of them. Nothing here executes its code.
 unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
     if image.is_null() {
         return Err(INVALID_VALUE);
@@ -372,17 +378,23 @@ unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
     // SAFETY: so many bytes are the image's.
     let bytes = unsafe { std::slice::from_raw_parts(place, len as usize) };
     if bytes.starts_with(&image::FAT.to_le_bytes()) {
-        let text = image::ptx_in(bytes).ok_or(INVALID_IMAGE)?;
-        let text = std::str::from_utf8(text).map_err(|_| INVALID_PTX)?;
-        return ptx::Module::parse(text).ok_or(INVALID_PTX);
+        return match fat::held(bytes, device::ARCHITECTURE).ok_or(NO_BINARY)? {
+            fat::Held::Ptx(text) => of_text(&text),
+            fat::Held::Cubin(cubin) => cubin::declared(&cubin).ok_or(INVALID_IMAGE),
+        };
     }
     match bytes.split_last() {
-        Some((0, text)) if !text.starts_with(b"\x7fELF") => {
-            let text = std::str::from_utf8(text).map_err(|_| INVALID_PTX)?;
-            ptx::Module::parse(text).ok_or(INVALID_PTX)
+        Some((0, text)) if !text.starts_with(ELF) => of_text(text),
+        _ if cubin::architecture(bytes).is_some_and(device::executes) => {
+            cubin::declared(bytes).ok_or(INVALID_IMAGE)
         }
         _ => Err(NO_BINARY),
     }
+}
+
+fn of_text(text: &[u8]) -> Result<ptx::Module, Code> {
+    let text = std::str::from_utf8(text).map_err(|_| INVALID_PTX)?;
+    ptx::Module::parse(text).ok_or(INVALID_PTX)
 }
 
 #[unsafe(no_mangle)]
@@ -453,7 +465,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
             context: known.context,
             module: module.expose_provenance(),
             kernel: kernel.ok_or(NOT_FOUND)?.clone(),
-            shared: 0,
+            set: BTreeMap::new(),
             cache: 0,
         };
         let function = state.functions.add(function);
@@ -506,20 +518,20 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
 ) -> Code {
     run(|state| {
         let function = state.functions.get(function).ok_or(INVALID_HANDLE)?;
-        let known = function_attribute(name, function.shared);
+        let known = function.set.get(&name).copied().or_else(|| function_attribute(name));
         unsafe { put(value, known.ok_or(INVALID_VALUE)?) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncSetAttribute(function: Object, name: c_int, value: c_int) -> Code {
-    const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
     run(|state| {
         let function = state.functions.get_mut(function).ok_or(INVALID_HANDLE)?;
-        if name != MAX_DYNAMIC_SHARED_SIZE_BYTES || !(0..=SHARED_MAX as c_int).contains(&value) {
+        let allowed = device::function_setting(name).ok_or(INVALID_VALUE)?;
+        if !allowed.contains(&value) {
             return Err(INVALID_VALUE);
         }
-        function.shared = value;
+        function.set.insert(name, value);
         Ok(())
     })
 }

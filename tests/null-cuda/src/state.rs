@@ -83,7 +83,8 @@ pub struct Function {
     pub context: usize,
     pub module: usize,
     pub kernel: Kernel,
-    pub shared: i32,
+    /// Attributes that the program set, by their numbers.
+    pub set: BTreeMap<i32, i32>,
     pub cache: i32,
 }
 
