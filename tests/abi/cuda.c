@@ -39,6 +39,17 @@ extern __typeof__(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 extern __typeof__(cuStreamCopyAttributes) cuStreamCopyAttributes_ptsz;
 extern __typeof__(cuStreamGetAttribute) cuStreamGetAttribute_ptsz;
 extern __typeof__(cuStreamSetAttribute) cuStreamSetAttribute_ptsz;
+extern __typeof__(cuGraphInstantiateWithParams) cuGraphInstantiateWithParams_ptsz;
+extern __typeof__(cuGraphUpload) cuGraphUpload_ptsz;
+extern __typeof__(cuGraphLaunch) cuGraphLaunch_ptsz;
+extern __typeof__(cuStreamBeginCapture_v2) cuStreamBeginCapture_v2_ptsz;
+extern __typeof__(cuStreamBeginCaptureToGraph) cuStreamBeginCaptureToGraph_ptsz;
+extern __typeof__(cuStreamEndCapture) cuStreamEndCapture_ptsz;
+extern __typeof__(cuStreamGetCaptureInfo_v3) cuStreamGetCaptureInfo_v3_ptsz;
+extern __typeof__(cuStreamGetCaptureInfo_v2) cuStreamGetCaptureInfo_v2_ptsz;
+extern __typeof__(cuStreamGetCaptureInfo) cuStreamGetCaptureInfo_ptsz;
+extern __typeof__(cuStreamUpdateCaptureDependencies_v2) cuStreamUpdateCaptureDependencies_v2_ptsz;
+extern __typeof__(cuStreamUpdateCaptureDependencies) cuStreamUpdateCaptureDependencies_ptsz;
 #include <stddef.h>
 #include <stdint.h>
 #include <cuda.h>
@@ -455,6 +466,190 @@ _Static_assert(SAME(__typeof__(&cuLinkComplete), CUresult (*)(CUlinkState state,
 	"cuLinkComplete");
 _Static_assert(SAME(__typeof__(&cuLinkDestroy), CUresult (*)(CUlinkState state)),
 	"cuLinkDestroy");
+_Static_assert(SAME(__typeof__(&cuGraphCreate), CUresult (*)(CUgraph *phGraph, unsigned int flags)),
+	"cuGraphCreate");
+_Static_assert(SAME(__typeof__(&cuGraphAddKernelNode_v2), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)),
+	"cuGraphAddKernelNode_v2");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeGetParams_v2), CUresult (*)(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)),
+	"cuGraphKernelNodeGetParams_v2");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeSetParams_v2), CUresult (*)(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)),
+	"cuGraphKernelNodeSetParams_v2");
+_Static_assert(SAME(__typeof__(&cuGraphExecKernelNodeSetParams_v2), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)),
+	"cuGraphExecKernelNodeSetParams_v2");
+_Static_assert(SAME(__typeof__(&cuGraphAddKernelNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphAddKernelNode");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeGetParams), CUresult (*)(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphKernelNodeGetParams");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeSetParams), CUresult (*)(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphKernelNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecKernelNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphExecKernelNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphAddMemcpyNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMCPY3D *copyParams, CUcontext ctx)),
+	"cuGraphAddMemcpyNode");
+_Static_assert(SAME(__typeof__(&cuGraphMemcpyNodeGetParams), CUresult (*)(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)),
+	"cuGraphMemcpyNodeGetParams");
+_Static_assert(SAME(__typeof__(&cuGraphMemcpyNodeSetParams), CUresult (*)(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)),
+	"cuGraphMemcpyNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphAddMemsetNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx)),
+	"cuGraphAddMemsetNode");
+_Static_assert(SAME(__typeof__(&cuGraphMemsetNodeGetParams), CUresult (*)(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphMemsetNodeGetParams");
+_Static_assert(SAME(__typeof__(&cuGraphMemsetNodeSetParams), CUresult (*)(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphMemsetNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphAddHostNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphAddHostNode");
+_Static_assert(SAME(__typeof__(&cuGraphHostNodeGetParams), CUresult (*)(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphHostNodeGetParams");
+_Static_assert(SAME(__typeof__(&cuGraphHostNodeSetParams), CUresult (*)(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphHostNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphAddChildGraphNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph)),
+	"cuGraphAddChildGraphNode");
+_Static_assert(SAME(__typeof__(&cuGraphChildGraphNodeGetGraph), CUresult (*)(CUgraphNode hNode, CUgraph *phGraph)),
+	"cuGraphChildGraphNodeGetGraph");
+_Static_assert(SAME(__typeof__(&cuGraphAddEmptyNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies)),
+	"cuGraphAddEmptyNode");
+_Static_assert(SAME(__typeof__(&cuGraphAddEventRecordNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event)),
+	"cuGraphAddEventRecordNode");
+_Static_assert(SAME(__typeof__(&cuGraphEventRecordNodeGetEvent), CUresult (*)(CUgraphNode hNode, CUevent *event_out)),
+	"cuGraphEventRecordNodeGetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphEventRecordNodeSetEvent), CUresult (*)(CUgraphNode hNode, CUevent event)),
+	"cuGraphEventRecordNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphAddEventWaitNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event)),
+	"cuGraphAddEventWaitNode");
+_Static_assert(SAME(__typeof__(&cuGraphEventWaitNodeGetEvent), CUresult (*)(CUgraphNode hNode, CUevent *event_out)),
+	"cuGraphEventWaitNodeGetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphEventWaitNodeSetEvent), CUresult (*)(CUgraphNode hNode, CUevent event)),
+	"cuGraphEventWaitNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphClone), CUresult (*)(CUgraph *phGraphClone, CUgraph originalGraph)),
+	"cuGraphClone");
+_Static_assert(SAME(__typeof__(&cuGraphNodeFindInClone), CUresult (*)(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph)),
+	"cuGraphNodeFindInClone");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetType), CUresult (*)(CUgraphNode hNode, CUgraphNodeType *type)),
+	"cuGraphNodeGetType");
+_Static_assert(SAME(__typeof__(&cuGraphGetNodes), CUresult (*)(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)),
+	"cuGraphGetNodes");
+_Static_assert(SAME(__typeof__(&cuGraphGetRootNodes), CUresult (*)(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)),
+	"cuGraphGetRootNodes");
+_Static_assert(SAME(__typeof__(&cuGraphDestroyNode), CUresult (*)(CUgraphNode hNode)),
+	"cuGraphDestroyNode");
+_Static_assert(SAME(__typeof__(&cuGraphExecGetFlags), CUresult (*)(CUgraphExec hGraphExec, cuuint64_t *flags)),
+	"cuGraphExecGetFlags");
+_Static_assert(SAME(__typeof__(&cuGraphExecMemcpyNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D *copyParams, CUcontext ctx)),
+	"cuGraphExecMemcpyNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecMemsetNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx)),
+	"cuGraphExecMemsetNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecHostNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)),
+	"cuGraphExecHostNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecChildGraphNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph)),
+	"cuGraphExecChildGraphNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecEventRecordNodeSetEvent), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)),
+	"cuGraphExecEventRecordNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphExecEventWaitNodeSetEvent), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)),
+	"cuGraphExecEventWaitNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cuGraphNodeSetEnabled), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)),
+	"cuGraphNodeSetEnabled");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetEnabled), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)),
+	"cuGraphNodeGetEnabled");
+_Static_assert(SAME(__typeof__(&cuGraphExecDestroy), CUresult (*)(CUgraphExec hGraphExec)),
+	"cuGraphExecDestroy");
+_Static_assert(SAME(__typeof__(&cuGraphDestroy), CUresult (*)(CUgraph hGraph)),
+	"cuGraphDestroy");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeCopyAttributes), CUresult (*)(CUgraphNode dst, CUgraphNode src)),
+	"cuGraphKernelNodeCopyAttributes");
+_Static_assert(SAME(__typeof__(&cuGraphDebugDotPrint), CUresult (*)(CUgraph hGraph, const char *path, unsigned int flags)),
+	"cuGraphDebugDotPrint");
+_Static_assert(SAME(__typeof__(&cuUserObjectCreate), CUresult (*)(CUuserObject *object_out, void *ptr, void (*destroy)(void *userData), unsigned int initialRefcount, unsigned int flags)),
+	"cuUserObjectCreate");
+_Static_assert(SAME(__typeof__(&cuUserObjectRetain), CUresult (*)(CUuserObject object, unsigned int count)),
+	"cuUserObjectRetain");
+_Static_assert(SAME(__typeof__(&cuUserObjectRelease), CUresult (*)(CUuserObject object, unsigned int count)),
+	"cuUserObjectRelease");
+_Static_assert(SAME(__typeof__(&cuGraphRetainUserObject), CUresult (*)(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags)),
+	"cuGraphRetainUserObject");
+_Static_assert(SAME(__typeof__(&cuGraphReleaseUserObject), CUresult (*)(CUgraph graph, CUuserObject object, unsigned int count)),
+	"cuGraphReleaseUserObject");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeGetAttribute), CUresult (*)(CUgraphNode hNode, CUlaunchAttributeID attr, CUlaunchAttributeValue *value_out)),
+	"cuGraphKernelNodeGetAttribute");
+_Static_assert(SAME(__typeof__(&cuGraphKernelNodeSetAttribute), CUresult (*)(CUgraphNode hNode, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value)),
+	"cuGraphKernelNodeSetAttribute");
+_Static_assert(SAME(__typeof__(&cuGraphGetEdges_v2), CUresult (*)(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges)),
+	"cuGraphGetEdges_v2");
+_Static_assert(SAME(__typeof__(&cuGraphGetEdges), CUresult (*)(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges)),
+	"cuGraphGetEdges");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetDependencies_v2), CUresult (*)(CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies)),
+	"cuGraphNodeGetDependencies_v2");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetDependencies), CUresult (*)(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies)),
+	"cuGraphNodeGetDependencies");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetDependentNodes_v2), CUresult (*)(CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData, size_t *numDependentNodes)),
+	"cuGraphNodeGetDependentNodes_v2");
+_Static_assert(SAME(__typeof__(&cuGraphNodeGetDependentNodes), CUresult (*)(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes)),
+	"cuGraphNodeGetDependentNodes");
+_Static_assert(SAME(__typeof__(&cuGraphAddDependencies_v2), CUresult (*)(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies)),
+	"cuGraphAddDependencies_v2");
+_Static_assert(SAME(__typeof__(&cuGraphAddDependencies), CUresult (*)(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies)),
+	"cuGraphAddDependencies");
+_Static_assert(SAME(__typeof__(&cuGraphRemoveDependencies_v2), CUresult (*)(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies)),
+	"cuGraphRemoveDependencies_v2");
+_Static_assert(SAME(__typeof__(&cuGraphRemoveDependencies), CUresult (*)(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies)),
+	"cuGraphRemoveDependencies");
+_Static_assert(SAME(__typeof__(&cuGraphInstantiateWithFlags), CUresult (*)(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags)),
+	"cuGraphInstantiateWithFlags");
+_Static_assert(SAME(__typeof__(&cuGraphInstantiateWithParams), CUresult (*)(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)),
+	"cuGraphInstantiateWithParams");
+_Static_assert(SAME(__typeof__(&cuGraphInstantiate_v2), CUresult (*)(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize)),
+	"cuGraphInstantiate_v2");
+_Static_assert(SAME(__typeof__(&cuGraphInstantiate), CUresult (*)(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize)),
+	"cuGraphInstantiate");
+_Static_assert(SAME(__typeof__(&cuGraphExecUpdate_v2), CUresult (*)(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo)),
+	"cuGraphExecUpdate_v2");
+_Static_assert(SAME(__typeof__(&cuGraphExecUpdate), CUresult (*)(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out)),
+	"cuGraphExecUpdate");
+_Static_assert(SAME(__typeof__(&cuGraphUpload), CUresult (*)(CUgraphExec hGraphExec, CUstream hStream)),
+	"cuGraphUpload");
+_Static_assert(SAME(__typeof__(&cuGraphLaunch), CUresult (*)(CUgraphExec hGraphExec, CUstream hStream)),
+	"cuGraphLaunch");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCapture_v2), CUresult (*)(CUstream hStream, CUstreamCaptureMode mode)),
+	"cuStreamBeginCapture_v2");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCapture), CUresult (*)(CUstream hStream)),
+	"cuStreamBeginCapture");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCaptureToGraph), CUresult (*)(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode)),
+	"cuStreamBeginCaptureToGraph");
+_Static_assert(SAME(__typeof__(&cuThreadExchangeStreamCaptureMode), CUresult (*)(CUstreamCaptureMode *mode)),
+	"cuThreadExchangeStreamCaptureMode");
+_Static_assert(SAME(__typeof__(&cuStreamEndCapture), CUresult (*)(CUstream hStream, CUgraph *phGraph)),
+	"cuStreamEndCapture");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo_v3), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)),
+	"cuStreamGetCaptureInfo_v3");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo_v2), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out)),
+	"cuStreamGetCaptureInfo_v2");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)),
+	"cuStreamGetCaptureInfo");
+_Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies_v2), CUresult (*)(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags)),
+	"cuStreamUpdateCaptureDependencies_v2");
+_Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies), CUresult (*)(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags)),
+	"cuStreamUpdateCaptureDependencies");
+_Static_assert(SAME(__typeof__(&cuGraphInstantiateWithParams_ptsz), CUresult (*)(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)),
+	"cuGraphInstantiateWithParams_ptsz");
+_Static_assert(SAME(__typeof__(&cuGraphUpload_ptsz), CUresult (*)(CUgraphExec hGraphExec, CUstream hStream)),
+	"cuGraphUpload_ptsz");
+_Static_assert(SAME(__typeof__(&cuGraphLaunch_ptsz), CUresult (*)(CUgraphExec hGraphExec, CUstream hStream)),
+	"cuGraphLaunch_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCapture_v2_ptsz), CUresult (*)(CUstream hStream, CUstreamCaptureMode mode)),
+	"cuStreamBeginCapture_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCaptureToGraph_ptsz), CUresult (*)(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode)),
+	"cuStreamBeginCaptureToGraph_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamEndCapture_ptsz), CUresult (*)(CUstream hStream, CUgraph *phGraph)),
+	"cuStreamEndCapture_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo_v3_ptsz), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)),
+	"cuStreamGetCaptureInfo_v3_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo_v2_ptsz), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out)),
+	"cuStreamGetCaptureInfo_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamGetCaptureInfo_ptsz), CUresult (*)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)),
+	"cuStreamGetCaptureInfo_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies_v2_ptsz), CUresult (*)(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags)),
+	"cuStreamUpdateCaptureDependencies_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies_ptsz), CUresult (*)(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags)),
+	"cuStreamUpdateCaptureDependencies_ptsz");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
@@ -464,6 +659,9 @@ _Static_assert(sizeof(CUdriverProcAddressQueryResult) == sizeof(int32_t), "CUdri
 _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
 _Static_assert(sizeof(CUfunctionLoadingState) == sizeof(int32_t), "CUfunctionLoadingState");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
+_Static_assert(sizeof(CUgraphExecUpdateResult) == sizeof(int32_t), "CUgraphExecUpdateResult");
+_Static_assert(sizeof(CUgraphInstantiateResult) == sizeof(int32_t), "CUgraphInstantiateResult");
+_Static_assert(sizeof(CUgraphNodeType) == sizeof(int32_t), "CUgraphNodeType");
 _Static_assert(sizeof(CUjitInputType) == sizeof(int32_t), "CUjitInputType");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttributeID");
@@ -478,8 +676,37 @@ _Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
+_Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int32_t), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
+_Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->flags), cuuint64_t), "CUDA_GRAPH_INSTANTIATE_PARAMS.flags");
+_Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hUploadStream), CUstream), "CUDA_GRAPH_INSTANTIATE_PARAMS.hUploadStream");
+_Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hErrNode_out), CUgraphNode), "CUDA_GRAPH_INSTANTIATE_PARAMS.hErrNode_out");
+_Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->result_out), CUgraphInstantiateResult), "CUDA_GRAPH_INSTANTIATE_PARAMS.result_out");
+_Static_assert(SAME(__typeof__(((CUDA_HOST_NODE_PARAMS_v1 *)0)->fn), void (*)(void *)), "CUDA_HOST_NODE_PARAMS_v1.fn");
+_Static_assert(SAME(__typeof__(((CUDA_HOST_NODE_PARAMS_v1 *)0)->userData), void *), "CUDA_HOST_NODE_PARAMS_v1.userData");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->func), CUfunction), "CUDA_KERNEL_NODE_PARAMS_v1.func");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->gridDimX), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.gridDimX");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->gridDimY), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.gridDimY");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->gridDimZ), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.gridDimZ");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->blockDimX), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.blockDimX");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->blockDimY), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.blockDimY");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->blockDimZ), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.blockDimZ");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->sharedMemBytes), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v1.sharedMemBytes");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->kernelParams), void * *), "CUDA_KERNEL_NODE_PARAMS_v1.kernelParams");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v1 *)0)->extra), void * *), "CUDA_KERNEL_NODE_PARAMS_v1.extra");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->func), CUfunction), "CUDA_KERNEL_NODE_PARAMS_v2.func");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->gridDimX), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.gridDimX");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->gridDimY), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.gridDimY");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->gridDimZ), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.gridDimZ");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->blockDimX), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.blockDimX");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->blockDimY), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.blockDimY");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->blockDimZ), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.blockDimZ");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->sharedMemBytes), unsigned int), "CUDA_KERNEL_NODE_PARAMS_v2.sharedMemBytes");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->kernelParams), void * *), "CUDA_KERNEL_NODE_PARAMS_v2.kernelParams");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->extra), void * *), "CUDA_KERNEL_NODE_PARAMS_v2.extra");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->kern), CUkernel), "CUDA_KERNEL_NODE_PARAMS_v2.kern");
+_Static_assert(SAME(__typeof__(((CUDA_KERNEL_NODE_PARAMS_v2 *)0)->ctx), CUcontext), "CUDA_KERNEL_NODE_PARAMS_v2.ctx");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcXInBytes), size_t), "CUDA_MEMCPY2D.srcXInBytes");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcY), size_t), "CUDA_MEMCPY2D.srcY");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY2D *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY2D.srcMemoryType");
@@ -521,6 +748,19 @@ _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHeight), size_t), "CUDA_
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D.WidthInBytes");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Height), size_t), "CUDA_MEMCPY3D.Height");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Depth), size_t), "CUDA_MEMCPY3D.Depth");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->dst), CUdeviceptr), "CUDA_MEMSET_NODE_PARAMS_v1.dst");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->pitch), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.pitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->value), unsigned int), "CUDA_MEMSET_NODE_PARAMS_v1.value");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->elementSize), unsigned int), "CUDA_MEMSET_NODE_PARAMS_v1.elementSize");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->width), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.width");
+_Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->height), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.height");
+_Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->from_port), unsigned char), "CUgraphEdgeData.from_port");
+_Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->to_port), unsigned char), "CUgraphEdgeData.to_port");
+_Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->type), unsigned char), "CUgraphEdgeData.type");
+_Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->reserved), unsigned char[5]), "CUgraphEdgeData.reserved");
+_Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->result), CUgraphExecUpdateResult), "CUgraphExecUpdateResultInfo.result");
+_Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->errorNode), CUgraphNode), "CUgraphExecUpdateResultInfo.errorNode");
+_Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->errorFromNode), CUgraphNode), "CUgraphExecUpdateResultInfo.errorFromNode");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->id), CUlaunchAttributeID), "CUlaunchAttribute.id");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->pad), char[4]), "CUlaunchAttribute.pad");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->value), CUlaunchAttributeValue), "CUlaunchAttribute.value");
@@ -550,6 +790,7 @@ _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes")
 
 _Static_assert((int64_t)(CUDA_ERROR_ALREADY_MAPPED) == 208, "CUDA_ERROR_ALREADY_MAPPED");
 _Static_assert((int64_t)(CUDA_ERROR_ASSERT) == 710, "CUDA_ERROR_ASSERT");
+_Static_assert((int64_t)(CUDA_ERROR_CAPTURED_EVENT) == 907, "CUDA_ERROR_CAPTURED_EVENT");
 _Static_assert((int64_t)(CUDA_ERROR_CONTEXT_ALREADY_CURRENT) == 202, "CUDA_ERROR_CONTEXT_ALREADY_CURRENT");
 _Static_assert((int64_t)(CUDA_ERROR_CONTEXT_ALREADY_IN_USE) == 216, "CUDA_ERROR_CONTEXT_ALREADY_IN_USE");
 _Static_assert((int64_t)(CUDA_ERROR_CONTEXT_IS_DESTROYED) == 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED");
@@ -559,6 +800,7 @@ _Static_assert((int64_t)(CUDA_ERROR_DEVICE_NOT_LICENSED) == 102, "CUDA_ERROR_DEV
 _Static_assert((int64_t)(CUDA_ERROR_DEVICE_UNAVAILABLE) == 46, "CUDA_ERROR_DEVICE_UNAVAILABLE");
 _Static_assert((int64_t)(CUDA_ERROR_ECC_UNCORRECTABLE) == 214, "CUDA_ERROR_ECC_UNCORRECTABLE");
 _Static_assert((int64_t)(CUDA_ERROR_FILE_NOT_FOUND) == 301, "CUDA_ERROR_FILE_NOT_FOUND");
+_Static_assert((int64_t)(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) == 910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE");
 _Static_assert((int64_t)(CUDA_ERROR_HARDWARE_STACK_ERROR) == 714, "CUDA_ERROR_HARDWARE_STACK_ERROR");
 _Static_assert((int64_t)(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) == 712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED");
 _Static_assert((int64_t)(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) == 713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED");
@@ -599,6 +841,14 @@ _Static_assert((int64_t)(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE) == 708, "CUDA_ERROR_
 _Static_assert((int64_t)(CUDA_ERROR_PROFILER_DISABLED) == 5, "CUDA_ERROR_PROFILER_DISABLED");
 _Static_assert((int64_t)(CUDA_ERROR_SHARED_OBJECT_INIT_FAILED) == 303, "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED");
 _Static_assert((int64_t)(CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) == 302, "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) == 906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) == 901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_ISOLATION) == 905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_MERGE) == 902, "CUDA_ERROR_STREAM_CAPTURE_MERGE");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) == 904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) == 903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) == 900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+_Static_assert((int64_t)(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) == 908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD");
 _Static_assert((int64_t)(CUDA_ERROR_STUB_LIBRARY) == 34, "CUDA_ERROR_STUB_LIBRARY");
 _Static_assert((int64_t)(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) == 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH");
 _Static_assert((int64_t)(CUDA_ERROR_SYSTEM_NOT_READY) == 802, "CUDA_ERROR_SYSTEM_NOT_READY");
@@ -607,6 +857,8 @@ _Static_assert((int64_t)(CUDA_ERROR_UNKNOWN) == 999, "CUDA_ERROR_UNKNOWN");
 _Static_assert((int64_t)(CUDA_ERROR_UNMAP_FAILED) == 206, "CUDA_ERROR_UNMAP_FAILED");
 _Static_assert((int64_t)(CUDA_ERROR_UNSUPPORTED_LIMIT) == 215, "CUDA_ERROR_UNSUPPORTED_LIMIT");
 _Static_assert((int64_t)(CUDA_ERROR_UNSUPPORTED_PTX_VERSION) == 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
+_Static_assert((int64_t)(CUDA_GRAPH_INSTANTIATE_ERROR) == 1, "CUDA_GRAPH_INSTANTIATE_ERROR");
+_Static_assert((int64_t)(CUDA_GRAPH_INSTANTIATE_SUCCESS) == 0, "CUDA_GRAPH_INSTANTIATE_SUCCESS");
 _Static_assert((int64_t)(CUDA_SUCCESS) == 0, "CUDA_SUCCESS");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) == 19, "CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY");
 _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) == 122, "CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS");
@@ -631,6 +883,19 @@ _Static_assert((int64_t)(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SUCCESS) == 0, "CU_GET_PROC_ADDRESS_SUCCESS");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) == 1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND");
 _Static_assert((int64_t)(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT) == 2, "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT");
+_Static_assert((int64_t)(CU_GRAPH_EXEC_UPDATE_ERROR) == 1, "CU_GRAPH_EXEC_UPDATE_ERROR");
+_Static_assert((int64_t)(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED) == 3, "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED");
+_Static_assert((int64_t)(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED) == 5, "CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED");
+_Static_assert((int64_t)(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED) == 2, "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED");
+_Static_assert((int64_t)(CU_GRAPH_EXEC_UPDATE_SUCCESS) == 0, "CU_GRAPH_EXEC_UPDATE_SUCCESS");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_EMPTY) == 5, "CU_GRAPH_NODE_TYPE_EMPTY");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_EVENT_RECORD) == 7, "CU_GRAPH_NODE_TYPE_EVENT_RECORD");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_GRAPH) == 4, "CU_GRAPH_NODE_TYPE_GRAPH");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_HOST) == 3, "CU_GRAPH_NODE_TYPE_HOST");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_KERNEL) == 0, "CU_GRAPH_NODE_TYPE_KERNEL");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_MEMCPY) == 1, "CU_GRAPH_NODE_TYPE_MEMCPY");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_MEMSET) == 2, "CU_GRAPH_NODE_TYPE_MEMSET");
+_Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_WAIT_EVENT) == 6, "CU_GRAPH_NODE_TYPE_WAIT_EVENT");
 _Static_assert((int64_t)(CU_MEMORYTYPE_ARRAY) == 3, "CU_MEMORYTYPE_ARRAY");
 _Static_assert((int64_t)(CU_MEMORYTYPE_DEVICE) == 2, "CU_MEMORYTYPE_DEVICE");
 _Static_assert((int64_t)(CU_MEMORYTYPE_HOST) == 1, "CU_MEMORYTYPE_HOST");
@@ -673,6 +938,8 @@ _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_P2P_TOKENS) == 5, "CU_POINTER_ATTR
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == 11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) == 6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS");
+_Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_ACTIVE) == 1, "CU_STREAM_CAPTURE_STATUS_ACTIVE");
+_Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_INVALIDATED) == 2, "CU_STREAM_CAPTURE_STATUS_INVALIDATED");
 _Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_NONE) == 0, "CU_STREAM_CAPTURE_STATUS_NONE");
 
 int main(void) { return 0; }

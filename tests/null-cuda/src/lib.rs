@@ -518,7 +518,11 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
 ) -> Code {
     run(|state| {
         let function = state.functions.get(function).ok_or(INVALID_HANDLE)?;
-        let known = function.set.get(&name).copied().or_else(|| function_attribute(name));
+        let known = function
+            .set
+            .get(&name)
+            .copied()
+            .or_else(|| function_attribute(name));
         unsafe { put(value, known.ok_or(INVALID_VALUE)?) }
     })
 }

@@ -25,6 +25,12 @@ pub enum Kind {
     Event,
     /// `CUfunction`
     Function,
+    /// `CUgraph`
+    Graph,
+    /// `CUgraphExec`
+    GraphExec,
+    /// `CUgraphNode`
+    GraphNode,
     /// `CUkernel`
     Kernel,
     /// `CUlibrary`
@@ -37,6 +43,8 @@ pub enum Kind {
     Module,
     /// `CUstream`
     Stream,
+    /// `CUuserObject`
+    UserObject,
 }
 
 impl Kind {
@@ -47,12 +55,16 @@ impl Kind {
             Self::Context => "CUcontext",
             Self::Event => "CUevent",
             Self::Function => "CUfunction",
+            Self::Graph => "CUgraph",
+            Self::GraphExec => "CUgraphExec",
+            Self::GraphNode => "CUgraphNode",
             Self::Kernel => "CUkernel",
             Self::Library => "CUlibrary",
             Self::Link => "CUlinkState",
             Self::Pool => "CUmemoryPool",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
+            Self::UserObject => "CUuserObject",
         }
     }
 
@@ -63,12 +75,16 @@ impl Kind {
             Self::Context => 201,
             Self::Event => 400,
             Self::Function => 400,
+            Self::Graph => 1,
+            Self::GraphExec => 1,
+            Self::GraphNode => 1,
             Self::Kernel => 400,
             Self::Library => 400,
             Self::Link => 400,
             Self::Pool => 1,
             Self::Module => 400,
             Self::Stream => 400,
+            Self::UserObject => 1,
         }
     }
 
@@ -79,12 +95,16 @@ impl Kind {
             Self::Context => None,
             Self::Event => None,
             Self::Function => None,
+            Self::Graph => None,
+            Self::GraphExec => None,
+            Self::GraphNode => None,
             Self::Kernel => None,
             Self::Library => None,
             Self::Link => None,
             Self::Pool => None,
             Self::Module => None,
             Self::Stream => None,
+            Self::UserObject => None,
         }
     }
 }
@@ -509,6 +529,190 @@ pub const CU_LINK_COMPLETE: Op = Op::new(API, 520);
 pub const CU_LINK_DESTROY: Op = Op::new(API, 521);
 /// `gilLinked`.
 pub const GIL_LINKED: Op = Op::new(API, 522);
+/// `cuGraphCreate`.
+pub const CU_GRAPH_CREATE: Op = Op::new(API, 523);
+/// `cuGraphAddKernelNode_v2`.
+pub const CU_GRAPH_ADD_KERNEL_NODE_V2: Op = Op::new(API, 524);
+/// `cuGraphKernelNodeGetParams_v2`.
+pub const CU_GRAPH_KERNEL_NODE_GET_PARAMS_V2: Op = Op::new(API, 525);
+/// `cuGraphKernelNodeSetParams_v2`.
+pub const CU_GRAPH_KERNEL_NODE_SET_PARAMS_V2: Op = Op::new(API, 526);
+/// `cuGraphExecKernelNodeSetParams_v2`.
+pub const CU_GRAPH_EXEC_KERNEL_NODE_SET_PARAMS_V2: Op = Op::new(API, 527);
+/// `cuGraphAddKernelNode`.
+pub const CU_GRAPH_ADD_KERNEL_NODE: Op = Op::new(API, 528);
+/// `cuGraphKernelNodeGetParams`.
+pub const CU_GRAPH_KERNEL_NODE_GET_PARAMS: Op = Op::new(API, 529);
+/// `cuGraphKernelNodeSetParams`.
+pub const CU_GRAPH_KERNEL_NODE_SET_PARAMS: Op = Op::new(API, 530);
+/// `cuGraphExecKernelNodeSetParams`.
+pub const CU_GRAPH_EXEC_KERNEL_NODE_SET_PARAMS: Op = Op::new(API, 531);
+/// `cuGraphAddMemcpyNode`.
+pub const CU_GRAPH_ADD_MEMCPY_NODE: Op = Op::new(API, 532);
+/// `cuGraphMemcpyNodeGetParams`.
+pub const CU_GRAPH_MEMCPY_NODE_GET_PARAMS: Op = Op::new(API, 533);
+/// `cuGraphMemcpyNodeSetParams`.
+pub const CU_GRAPH_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 534);
+/// `cuGraphAddMemsetNode`.
+pub const CU_GRAPH_ADD_MEMSET_NODE: Op = Op::new(API, 535);
+/// `cuGraphMemsetNodeGetParams`.
+pub const CU_GRAPH_MEMSET_NODE_GET_PARAMS: Op = Op::new(API, 536);
+/// `cuGraphMemsetNodeSetParams`.
+pub const CU_GRAPH_MEMSET_NODE_SET_PARAMS: Op = Op::new(API, 537);
+/// `cuGraphAddHostNode`.
+pub const CU_GRAPH_ADD_HOST_NODE: Op = Op::new(API, 538);
+/// `cuGraphHostNodeGetParams`.
+pub const CU_GRAPH_HOST_NODE_GET_PARAMS: Op = Op::new(API, 539);
+/// `cuGraphHostNodeSetParams`.
+pub const CU_GRAPH_HOST_NODE_SET_PARAMS: Op = Op::new(API, 540);
+/// `cuGraphAddChildGraphNode`.
+pub const CU_GRAPH_ADD_CHILD_GRAPH_NODE: Op = Op::new(API, 541);
+/// `cuGraphChildGraphNodeGetGraph`.
+pub const CU_GRAPH_CHILD_GRAPH_NODE_GET_GRAPH: Op = Op::new(API, 542);
+/// `cuGraphAddEmptyNode`.
+pub const CU_GRAPH_ADD_EMPTY_NODE: Op = Op::new(API, 543);
+/// `cuGraphAddEventRecordNode`.
+pub const CU_GRAPH_ADD_EVENT_RECORD_NODE: Op = Op::new(API, 544);
+/// `cuGraphEventRecordNodeGetEvent`.
+pub const CU_GRAPH_EVENT_RECORD_NODE_GET_EVENT: Op = Op::new(API, 545);
+/// `cuGraphEventRecordNodeSetEvent`.
+pub const CU_GRAPH_EVENT_RECORD_NODE_SET_EVENT: Op = Op::new(API, 546);
+/// `cuGraphAddEventWaitNode`.
+pub const CU_GRAPH_ADD_EVENT_WAIT_NODE: Op = Op::new(API, 547);
+/// `cuGraphEventWaitNodeGetEvent`.
+pub const CU_GRAPH_EVENT_WAIT_NODE_GET_EVENT: Op = Op::new(API, 548);
+/// `cuGraphEventWaitNodeSetEvent`.
+pub const CU_GRAPH_EVENT_WAIT_NODE_SET_EVENT: Op = Op::new(API, 549);
+/// `cuGraphClone`.
+pub const CU_GRAPH_CLONE: Op = Op::new(API, 550);
+/// `cuGraphNodeFindInClone`.
+pub const CU_GRAPH_NODE_FIND_IN_CLONE: Op = Op::new(API, 551);
+/// `cuGraphNodeGetType`.
+pub const CU_GRAPH_NODE_GET_TYPE: Op = Op::new(API, 552);
+/// `cuGraphGetNodes`.
+pub const CU_GRAPH_GET_NODES: Op = Op::new(API, 553);
+/// `cuGraphGetRootNodes`.
+pub const CU_GRAPH_GET_ROOT_NODES: Op = Op::new(API, 554);
+/// `cuGraphDestroyNode`.
+pub const CU_GRAPH_DESTROY_NODE: Op = Op::new(API, 555);
+/// `cuGraphExecGetFlags`.
+pub const CU_GRAPH_EXEC_GET_FLAGS: Op = Op::new(API, 556);
+/// `cuGraphExecMemcpyNodeSetParams`.
+pub const CU_GRAPH_EXEC_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 557);
+/// `cuGraphExecMemsetNodeSetParams`.
+pub const CU_GRAPH_EXEC_MEMSET_NODE_SET_PARAMS: Op = Op::new(API, 558);
+/// `cuGraphExecHostNodeSetParams`.
+pub const CU_GRAPH_EXEC_HOST_NODE_SET_PARAMS: Op = Op::new(API, 559);
+/// `cuGraphExecChildGraphNodeSetParams`.
+pub const CU_GRAPH_EXEC_CHILD_GRAPH_NODE_SET_PARAMS: Op = Op::new(API, 560);
+/// `cuGraphExecEventRecordNodeSetEvent`.
+pub const CU_GRAPH_EXEC_EVENT_RECORD_NODE_SET_EVENT: Op = Op::new(API, 561);
+/// `cuGraphExecEventWaitNodeSetEvent`.
+pub const CU_GRAPH_EXEC_EVENT_WAIT_NODE_SET_EVENT: Op = Op::new(API, 562);
+/// `cuGraphNodeSetEnabled`.
+pub const CU_GRAPH_NODE_SET_ENABLED: Op = Op::new(API, 563);
+/// `cuGraphNodeGetEnabled`.
+pub const CU_GRAPH_NODE_GET_ENABLED: Op = Op::new(API, 564);
+/// `cuGraphExecDestroy`.
+pub const CU_GRAPH_EXEC_DESTROY: Op = Op::new(API, 565);
+/// `cuGraphDestroy`.
+pub const CU_GRAPH_DESTROY: Op = Op::new(API, 566);
+/// `cuGraphKernelNodeCopyAttributes`.
+pub const CU_GRAPH_KERNEL_NODE_COPY_ATTRIBUTES: Op = Op::new(API, 567);
+/// `cuGraphDebugDotPrint`.
+pub const CU_GRAPH_DEBUG_DOT_PRINT: Op = Op::new(API, 568);
+/// `cuUserObjectCreate`.
+pub const CU_USER_OBJECT_CREATE: Op = Op::new(API, 569);
+/// `cuUserObjectRetain`.
+pub const CU_USER_OBJECT_RETAIN: Op = Op::new(API, 570);
+/// `cuUserObjectRelease`.
+pub const CU_USER_OBJECT_RELEASE: Op = Op::new(API, 571);
+/// `cuGraphRetainUserObject`.
+pub const CU_GRAPH_RETAIN_USER_OBJECT: Op = Op::new(API, 572);
+/// `cuGraphReleaseUserObject`.
+pub const CU_GRAPH_RELEASE_USER_OBJECT: Op = Op::new(API, 573);
+/// `cuGraphKernelNodeGetAttribute`.
+pub const CU_GRAPH_KERNEL_NODE_GET_ATTRIBUTE: Op = Op::new(API, 574);
+/// `cuGraphKernelNodeSetAttribute`.
+pub const CU_GRAPH_KERNEL_NODE_SET_ATTRIBUTE: Op = Op::new(API, 575);
+/// `cuGraphGetEdges_v2`.
+pub const CU_GRAPH_GET_EDGES_V2: Op = Op::new(API, 576);
+/// `cuGraphGetEdges`.
+pub const CU_GRAPH_GET_EDGES: Op = Op::new(API, 577);
+/// `cuGraphNodeGetDependencies_v2`.
+pub const CU_GRAPH_NODE_GET_DEPENDENCIES_V2: Op = Op::new(API, 578);
+/// `cuGraphNodeGetDependencies`.
+pub const CU_GRAPH_NODE_GET_DEPENDENCIES: Op = Op::new(API, 579);
+/// `cuGraphNodeGetDependentNodes_v2`.
+pub const CU_GRAPH_NODE_GET_DEPENDENT_NODES_V2: Op = Op::new(API, 580);
+/// `cuGraphNodeGetDependentNodes`.
+pub const CU_GRAPH_NODE_GET_DEPENDENT_NODES: Op = Op::new(API, 581);
+/// `cuGraphAddDependencies_v2`.
+pub const CU_GRAPH_ADD_DEPENDENCIES_V2: Op = Op::new(API, 582);
+/// `cuGraphAddDependencies`.
+pub const CU_GRAPH_ADD_DEPENDENCIES: Op = Op::new(API, 583);
+/// `cuGraphRemoveDependencies_v2`.
+pub const CU_GRAPH_REMOVE_DEPENDENCIES_V2: Op = Op::new(API, 584);
+/// `cuGraphRemoveDependencies`.
+pub const CU_GRAPH_REMOVE_DEPENDENCIES: Op = Op::new(API, 585);
+/// `cuGraphInstantiateWithFlags`.
+pub const CU_GRAPH_INSTANTIATE_WITH_FLAGS: Op = Op::new(API, 586);
+/// `cuGraphInstantiateWithParams`.
+pub const CU_GRAPH_INSTANTIATE_WITH_PARAMS: Op = Op::new(API, 587);
+/// `cuGraphInstantiate_v2`.
+pub const CU_GRAPH_INSTANTIATE_V2: Op = Op::new(API, 588);
+/// `cuGraphInstantiate`.
+pub const CU_GRAPH_INSTANTIATE: Op = Op::new(API, 589);
+/// `cuGraphExecUpdate_v2`.
+pub const CU_GRAPH_EXEC_UPDATE_V2: Op = Op::new(API, 590);
+/// `cuGraphExecUpdate`.
+pub const CU_GRAPH_EXEC_UPDATE: Op = Op::new(API, 591);
+/// `cuGraphUpload`.
+pub const CU_GRAPH_UPLOAD: Op = Op::new(API, 592);
+/// `cuGraphLaunch`.
+pub const CU_GRAPH_LAUNCH: Op = Op::new(API, 593);
+/// `cuStreamBeginCapture_v2`.
+pub const CU_STREAM_BEGIN_CAPTURE_V2: Op = Op::new(API, 594);
+/// `cuStreamBeginCapture`.
+pub const CU_STREAM_BEGIN_CAPTURE: Op = Op::new(API, 595);
+/// `cuStreamBeginCaptureToGraph`.
+pub const CU_STREAM_BEGIN_CAPTURE_TO_GRAPH: Op = Op::new(API, 596);
+/// `cuThreadExchangeStreamCaptureMode`.
+pub const CU_THREAD_EXCHANGE_STREAM_CAPTURE_MODE: Op = Op::new(API, 597);
+/// `cuStreamEndCapture`.
+pub const CU_STREAM_END_CAPTURE: Op = Op::new(API, 598);
+/// `cuStreamGetCaptureInfo_v3`.
+pub const CU_STREAM_GET_CAPTURE_INFO_V3: Op = Op::new(API, 599);
+/// `cuStreamGetCaptureInfo_v2`.
+pub const CU_STREAM_GET_CAPTURE_INFO_V2: Op = Op::new(API, 600);
+/// `cuStreamGetCaptureInfo`.
+pub const CU_STREAM_GET_CAPTURE_INFO: Op = Op::new(API, 601);
+/// `cuStreamUpdateCaptureDependencies_v2`.
+pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES_V2: Op = Op::new(API, 602);
+/// `cuStreamUpdateCaptureDependencies`.
+pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES: Op = Op::new(API, 603);
+/// `cuGraphInstantiateWithParams_ptsz`.
+pub const CU_GRAPH_INSTANTIATE_WITH_PARAMS_PTSZ: Op = Op::new(API, 604);
+/// `cuGraphUpload_ptsz`.
+pub const CU_GRAPH_UPLOAD_PTSZ: Op = Op::new(API, 605);
+/// `cuGraphLaunch_ptsz`.
+pub const CU_GRAPH_LAUNCH_PTSZ: Op = Op::new(API, 606);
+/// `cuStreamBeginCapture_v2_ptsz`.
+pub const CU_STREAM_BEGIN_CAPTURE_V2_PTSZ: Op = Op::new(API, 607);
+/// `cuStreamBeginCaptureToGraph_ptsz`.
+pub const CU_STREAM_BEGIN_CAPTURE_TO_GRAPH_PTSZ: Op = Op::new(API, 608);
+/// `cuStreamEndCapture_ptsz`.
+pub const CU_STREAM_END_CAPTURE_PTSZ: Op = Op::new(API, 609);
+/// `cuStreamGetCaptureInfo_v3_ptsz`.
+pub const CU_STREAM_GET_CAPTURE_INFO_V3_PTSZ: Op = Op::new(API, 610);
+/// `cuStreamGetCaptureInfo_v2_ptsz`.
+pub const CU_STREAM_GET_CAPTURE_INFO_V2_PTSZ: Op = Op::new(API, 611);
+/// `cuStreamGetCaptureInfo_ptsz`.
+pub const CU_STREAM_GET_CAPTURE_INFO_PTSZ: Op = Op::new(API, 612);
+/// `cuStreamUpdateCaptureDependencies_v2_ptsz`.
+pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES_V2_PTSZ: Op = Op::new(API, 613);
+/// `cuStreamUpdateCaptureDependencies_ptsz`.
+pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES_PTSZ: Op = Op::new(API, 614);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -1550,6 +1754,466 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 522,
         name: "gilLinked",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 523,
+        name: "cuGraphCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 524,
+        name: "cuGraphAddKernelNode_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 525,
+        name: "cuGraphKernelNodeGetParams_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 526,
+        name: "cuGraphKernelNodeSetParams_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 527,
+        name: "cuGraphExecKernelNodeSetParams_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 528,
+        name: "cuGraphAddKernelNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 529,
+        name: "cuGraphKernelNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 530,
+        name: "cuGraphKernelNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 531,
+        name: "cuGraphExecKernelNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 532,
+        name: "cuGraphAddMemcpyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 533,
+        name: "cuGraphMemcpyNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 534,
+        name: "cuGraphMemcpyNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 535,
+        name: "cuGraphAddMemsetNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 536,
+        name: "cuGraphMemsetNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 537,
+        name: "cuGraphMemsetNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 538,
+        name: "cuGraphAddHostNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 539,
+        name: "cuGraphHostNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 540,
+        name: "cuGraphHostNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 541,
+        name: "cuGraphAddChildGraphNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 542,
+        name: "cuGraphChildGraphNodeGetGraph",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 543,
+        name: "cuGraphAddEmptyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 544,
+        name: "cuGraphAddEventRecordNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 545,
+        name: "cuGraphEventRecordNodeGetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 546,
+        name: "cuGraphEventRecordNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 547,
+        name: "cuGraphAddEventWaitNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 548,
+        name: "cuGraphEventWaitNodeGetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 549,
+        name: "cuGraphEventWaitNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 550,
+        name: "cuGraphClone",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 551,
+        name: "cuGraphNodeFindInClone",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 552,
+        name: "cuGraphNodeGetType",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 553,
+        name: "cuGraphGetNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 554,
+        name: "cuGraphGetRootNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 555,
+        name: "cuGraphDestroyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 556,
+        name: "cuGraphExecGetFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 557,
+        name: "cuGraphExecMemcpyNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 558,
+        name: "cuGraphExecMemsetNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 559,
+        name: "cuGraphExecHostNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 560,
+        name: "cuGraphExecChildGraphNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 561,
+        name: "cuGraphExecEventRecordNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 562,
+        name: "cuGraphExecEventWaitNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 563,
+        name: "cuGraphNodeSetEnabled",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 564,
+        name: "cuGraphNodeGetEnabled",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 565,
+        name: "cuGraphExecDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 566,
+        name: "cuGraphDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 567,
+        name: "cuGraphKernelNodeCopyAttributes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 568,
+        name: "cuGraphDebugDotPrint",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 569,
+        name: "cuUserObjectCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 570,
+        name: "cuUserObjectRetain",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 571,
+        name: "cuUserObjectRelease",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 572,
+        name: "cuGraphRetainUserObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 573,
+        name: "cuGraphReleaseUserObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 574,
+        name: "cuGraphKernelNodeGetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 575,
+        name: "cuGraphKernelNodeSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 576,
+        name: "cuGraphGetEdges_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 577,
+        name: "cuGraphGetEdges",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 578,
+        name: "cuGraphNodeGetDependencies_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 579,
+        name: "cuGraphNodeGetDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 580,
+        name: "cuGraphNodeGetDependentNodes_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 581,
+        name: "cuGraphNodeGetDependentNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 582,
+        name: "cuGraphAddDependencies_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 583,
+        name: "cuGraphAddDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 584,
+        name: "cuGraphRemoveDependencies_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 585,
+        name: "cuGraphRemoveDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 586,
+        name: "cuGraphInstantiateWithFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 587,
+        name: "cuGraphInstantiateWithParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 588,
+        name: "cuGraphInstantiate_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 589,
+        name: "cuGraphInstantiate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 590,
+        name: "cuGraphExecUpdate_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 591,
+        name: "cuGraphExecUpdate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 592,
+        name: "cuGraphUpload",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 593,
+        name: "cuGraphLaunch",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 594,
+        name: "cuStreamBeginCapture_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 595,
+        name: "cuStreamBeginCapture",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 596,
+        name: "cuStreamBeginCaptureToGraph",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 597,
+        name: "cuThreadExchangeStreamCaptureMode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 598,
+        name: "cuStreamEndCapture",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 599,
+        name: "cuStreamGetCaptureInfo_v3",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 600,
+        name: "cuStreamGetCaptureInfo_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 601,
+        name: "cuStreamGetCaptureInfo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 602,
+        name: "cuStreamUpdateCaptureDependencies_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 603,
+        name: "cuStreamUpdateCaptureDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 604,
+        name: "cuGraphInstantiateWithParams_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 605,
+        name: "cuGraphUpload_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 606,
+        name: "cuGraphLaunch_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 607,
+        name: "cuStreamBeginCapture_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 608,
+        name: "cuStreamBeginCaptureToGraph_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 609,
+        name: "cuStreamEndCapture_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 610,
+        name: "cuStreamGetCaptureInfo_v3_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 611,
+        name: "cuStreamGetCaptureInfo_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 612,
+        name: "cuStreamGetCaptureInfo_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 613,
+        name: "cuStreamUpdateCaptureDependencies_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 614,
+        name: "cuStreamUpdateCaptureDependencies_ptsz",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,

@@ -66,7 +66,11 @@ impl std::fmt::Display for CType {
             Self::Named(name) => f.write_str(name),
             Self::Pointer { to, constant: true } => write!(f, "const {to} *"),
             Self::Pointer { to, .. } => write!(f, "{to} *"),
-            Self::Function(_) => f.write_str("a function pointer"),
+            Self::Function(signature) => {
+                let params = signature.params.iter();
+                let params: Vec<_> = params.map(|param| param.ctype.to_string()).collect();
+                write!(f, "{} (*)({})", signature.ret, params.join(", "))
+            }
         }
     }
 }
@@ -95,6 +99,9 @@ pub fn parse(text: &str) -> Result<(String, Signature), Problem> {
 pub fn parse_field(text: &str) -> Result<(CParam, Option<usize>), Problem> {
     let mut lexer = Lexer::new(text);
     let ctype = base_type(&mut lexer)?;
+    if lexer.eat("(") {
+        return callback(&mut lexer, ctype).map(|field| (field, None));
+    }
     let name = lexer.name().ok_or_else(|| bad(&lexer, "a field's name"))?;
     let mut count = None;
     if lexer.eat("[") {

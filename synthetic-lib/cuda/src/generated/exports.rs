@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 205] = [
+static EXPORTS: [Export; 297] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -265,6 +265,290 @@ static EXPORTS: [Export; 205] = [
     Export {
         name: c"cuGetProcAddress_v2",
         address: cuGetProcAddress_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddChildGraphNode",
+        address: cuGraphAddChildGraphNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddDependencies",
+        address: cuGraphAddDependencies as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddDependencies_v2",
+        address: cuGraphAddDependencies_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddEmptyNode",
+        address: cuGraphAddEmptyNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddEventRecordNode",
+        address: cuGraphAddEventRecordNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddEventWaitNode",
+        address: cuGraphAddEventWaitNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddHostNode",
+        address: cuGraphAddHostNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddKernelNode",
+        address: cuGraphAddKernelNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddKernelNode_v2",
+        address: cuGraphAddKernelNode_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddMemcpyNode",
+        address: cuGraphAddMemcpyNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddMemsetNode",
+        address: cuGraphAddMemsetNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphChildGraphNodeGetGraph",
+        address: cuGraphChildGraphNodeGetGraph as *const c_void,
+    },
+    Export {
+        name: c"cuGraphClone",
+        address: cuGraphClone as *const c_void,
+    },
+    Export {
+        name: c"cuGraphCreate",
+        address: cuGraphCreate as *const c_void,
+    },
+    Export {
+        name: c"cuGraphDebugDotPrint",
+        address: cuGraphDebugDotPrint as *const c_void,
+    },
+    Export {
+        name: c"cuGraphDestroy",
+        address: cuGraphDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuGraphDestroyNode",
+        address: cuGraphDestroyNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphEventRecordNodeGetEvent",
+        address: cuGraphEventRecordNodeGetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphEventRecordNodeSetEvent",
+        address: cuGraphEventRecordNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphEventWaitNodeGetEvent",
+        address: cuGraphEventWaitNodeGetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphEventWaitNodeSetEvent",
+        address: cuGraphEventWaitNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecChildGraphNodeSetParams",
+        address: cuGraphExecChildGraphNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecDestroy",
+        address: cuGraphExecDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecEventRecordNodeSetEvent",
+        address: cuGraphExecEventRecordNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecEventWaitNodeSetEvent",
+        address: cuGraphExecEventWaitNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecGetFlags",
+        address: cuGraphExecGetFlags as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecHostNodeSetParams",
+        address: cuGraphExecHostNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecKernelNodeSetParams",
+        address: cuGraphExecKernelNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecKernelNodeSetParams_v2",
+        address: cuGraphExecKernelNodeSetParams_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecMemcpyNodeSetParams",
+        address: cuGraphExecMemcpyNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecMemsetNodeSetParams",
+        address: cuGraphExecMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecUpdate",
+        address: cuGraphExecUpdate as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecUpdate_v2",
+        address: cuGraphExecUpdate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphGetEdges",
+        address: cuGraphGetEdges as *const c_void,
+    },
+    Export {
+        name: c"cuGraphGetEdges_v2",
+        address: cuGraphGetEdges_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphGetNodes",
+        address: cuGraphGetNodes as *const c_void,
+    },
+    Export {
+        name: c"cuGraphGetRootNodes",
+        address: cuGraphGetRootNodes as *const c_void,
+    },
+    Export {
+        name: c"cuGraphHostNodeGetParams",
+        address: cuGraphHostNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphHostNodeSetParams",
+        address: cuGraphHostNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphInstantiate",
+        address: cuGraphInstantiate as *const c_void,
+    },
+    Export {
+        name: c"cuGraphInstantiateWithFlags",
+        address: cuGraphInstantiateWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cuGraphInstantiateWithParams",
+        address: cuGraphInstantiateWithParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphInstantiateWithParams_ptsz",
+        address: cuGraphInstantiateWithParams_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuGraphInstantiate_v2",
+        address: cuGraphInstantiate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeCopyAttributes",
+        address: cuGraphKernelNodeCopyAttributes as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeGetAttribute",
+        address: cuGraphKernelNodeGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeGetParams",
+        address: cuGraphKernelNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeGetParams_v2",
+        address: cuGraphKernelNodeGetParams_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeSetAttribute",
+        address: cuGraphKernelNodeSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeSetParams",
+        address: cuGraphKernelNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphKernelNodeSetParams_v2",
+        address: cuGraphKernelNodeSetParams_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphLaunch",
+        address: cuGraphLaunch as *const c_void,
+    },
+    Export {
+        name: c"cuGraphLaunch_ptsz",
+        address: cuGraphLaunch_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuGraphMemcpyNodeGetParams",
+        address: cuGraphMemcpyNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphMemcpyNodeSetParams",
+        address: cuGraphMemcpyNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphMemsetNodeGetParams",
+        address: cuGraphMemsetNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphMemsetNodeSetParams",
+        address: cuGraphMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeFindInClone",
+        address: cuGraphNodeFindInClone as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetDependencies",
+        address: cuGraphNodeGetDependencies as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetDependencies_v2",
+        address: cuGraphNodeGetDependencies_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetDependentNodes",
+        address: cuGraphNodeGetDependentNodes as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetDependentNodes_v2",
+        address: cuGraphNodeGetDependentNodes_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetEnabled",
+        address: cuGraphNodeGetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeGetType",
+        address: cuGraphNodeGetType as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeSetEnabled",
+        address: cuGraphNodeSetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cuGraphReleaseUserObject",
+        address: cuGraphReleaseUserObject as *const c_void,
+    },
+    Export {
+        name: c"cuGraphRemoveDependencies",
+        address: cuGraphRemoveDependencies as *const c_void,
+    },
+    Export {
+        name: c"cuGraphRemoveDependencies_v2",
+        address: cuGraphRemoveDependencies_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuGraphRetainUserObject",
+        address: cuGraphRetainUserObject as *const c_void,
+    },
+    Export {
+        name: c"cuGraphUpload",
+        address: cuGraphUpload as *const c_void,
+    },
+    Export {
+        name: c"cuGraphUpload_ptsz",
+        address: cuGraphUpload_ptsz as *const c_void,
     },
     Export {
         name: c"cuInit",
@@ -727,6 +1011,26 @@ static EXPORTS: [Export; 205] = [
         address: cuStreamAddCallback_ptsz as *const c_void,
     },
     Export {
+        name: c"cuStreamBeginCapture",
+        address: cuStreamBeginCapture as *const c_void,
+    },
+    Export {
+        name: c"cuStreamBeginCaptureToGraph",
+        address: cuStreamBeginCaptureToGraph as *const c_void,
+    },
+    Export {
+        name: c"cuStreamBeginCaptureToGraph_ptsz",
+        address: cuStreamBeginCaptureToGraph_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamBeginCapture_v2",
+        address: cuStreamBeginCapture_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamBeginCapture_v2_ptsz",
+        address: cuStreamBeginCapture_v2_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamCopyAttributes",
         address: cuStreamCopyAttributes as *const c_void,
     },
@@ -747,12 +1051,44 @@ static EXPORTS: [Export; 205] = [
         address: cuStreamDestroy_v2 as *const c_void,
     },
     Export {
+        name: c"cuStreamEndCapture",
+        address: cuStreamEndCapture as *const c_void,
+    },
+    Export {
+        name: c"cuStreamEndCapture_ptsz",
+        address: cuStreamEndCapture_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamGetAttribute",
         address: cuStreamGetAttribute as *const c_void,
     },
     Export {
         name: c"cuStreamGetAttribute_ptsz",
         address: cuStreamGetAttribute_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo",
+        address: cuStreamGetCaptureInfo as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo_ptsz",
+        address: cuStreamGetCaptureInfo_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo_v2",
+        address: cuStreamGetCaptureInfo_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo_v2_ptsz",
+        address: cuStreamGetCaptureInfo_v2_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo_v3",
+        address: cuStreamGetCaptureInfo_v3 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetCaptureInfo_v3_ptsz",
+        address: cuStreamGetCaptureInfo_v3_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamGetCtx",
@@ -827,12 +1163,44 @@ static EXPORTS: [Export; 205] = [
         address: cuStreamSynchronize_ptsz as *const c_void,
     },
     Export {
+        name: c"cuStreamUpdateCaptureDependencies",
+        address: cuStreamUpdateCaptureDependencies as *const c_void,
+    },
+    Export {
+        name: c"cuStreamUpdateCaptureDependencies_ptsz",
+        address: cuStreamUpdateCaptureDependencies_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamUpdateCaptureDependencies_v2",
+        address: cuStreamUpdateCaptureDependencies_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamUpdateCaptureDependencies_v2_ptsz",
+        address: cuStreamUpdateCaptureDependencies_v2_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamWaitEvent",
         address: cuStreamWaitEvent as *const c_void,
     },
     Export {
         name: c"cuStreamWaitEvent_ptsz",
         address: cuStreamWaitEvent_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuThreadExchangeStreamCaptureMode",
+        address: cuThreadExchangeStreamCaptureMode as *const c_void,
+    },
+    Export {
+        name: c"cuUserObjectCreate",
+        address: cuUserObjectCreate as *const c_void,
+    },
+    Export {
+        name: c"cuUserObjectRelease",
+        address: cuUserObjectRelease as *const c_void,
+    },
+    Export {
+        name: c"cuUserObjectRetain",
+        address: cuUserObjectRetain as *const c_void,
     },
 ];
 

@@ -53,6 +53,884 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Captures {
+    /// `cuStreamBeginCapture_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCapture_v2(
+        entry: u64,
+        hStream: CUstream,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult;
+
+    /// `cuStreamBeginCapture`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCapture(entry: u64, hStream: CUstream) -> CUresult;
+
+    /// `cuStreamBeginCaptureToGraph`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCaptureToGraph(
+        entry: u64,
+        hStream: CUstream,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult;
+
+    /// `cuThreadExchangeStreamCaptureMode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuThreadExchangeStreamCaptureMode(
+        entry: u64,
+        mode: *mut CUstreamCaptureMode,
+    ) -> CUresult;
+
+    /// `cuStreamEndCapture`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamEndCapture(entry: u64, hStream: CUstream, phGraph: *mut CUgraph) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo_v3`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo_v3(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        edgeData_out: *mut *const CUgraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo_v2(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        numDependencies_out: *mut usize,
+    ) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+    ) -> CUresult;
+
+    /// `cuStreamUpdateCaptureDependencies_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamUpdateCaptureDependencies_v2(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamUpdateCaptureDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamUpdateCaptureDependencies(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Graphs {
+    /// `cuGraphCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphCreate(entry: u64, phGraph: *mut CUgraph, flags: c_uint) -> CUresult;
+
+    /// `cuGraphAddKernelNode_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddKernelNode_v2(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeGetParams_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeGetParams_v2(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v2,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeSetParams_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeSetParams_v2(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+    ) -> CUresult;
+
+    /// `cuGraphExecKernelNodeSetParams_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecKernelNodeSetParams_v2(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+    ) -> CUresult;
+
+    /// `cuGraphAddKernelNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddKernelNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeGetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeSetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphExecKernelNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecKernelNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphAddMemcpyNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddMemcpyNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        copyParams: *const CUDA_MEMCPY3D,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphMemcpyNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphMemcpyNodeGetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUDA_MEMCPY3D,
+    ) -> CUresult;
+
+    /// `cuGraphMemcpyNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphMemcpyNodeSetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_MEMCPY3D,
+    ) -> CUresult;
+
+    /// `cuGraphAddMemsetNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddMemsetNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphMemsetNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphMemsetNodeGetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUDA_MEMSET_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphMemsetNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphMemsetNodeSetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphAddHostNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddHostNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphHostNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphHostNodeGetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUDA_HOST_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphHostNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphHostNodeSetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphAddChildGraphNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddChildGraphNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        childGraph: CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphChildGraphNodeGetGraph`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphChildGraphNodeGetGraph(
+        entry: u64,
+        hNode: CUgraphNode,
+        phGraph: *mut CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphAddEmptyNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddEmptyNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+    ) -> CUresult;
+
+    /// `cuGraphAddEventRecordNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddEventRecordNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphEventRecordNodeGetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphEventRecordNodeGetEvent(
+        entry: u64,
+        hNode: CUgraphNode,
+        event_out: *mut CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphEventRecordNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphEventRecordNodeSetEvent(
+        entry: u64,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphAddEventWaitNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddEventWaitNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphEventWaitNodeGetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphEventWaitNodeGetEvent(
+        entry: u64,
+        hNode: CUgraphNode,
+        event_out: *mut CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphEventWaitNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphEventWaitNodeSetEvent(
+        entry: u64,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphClone`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphClone(
+        entry: u64,
+        phGraphClone: *mut CUgraph,
+        originalGraph: CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphNodeFindInClone`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeFindInClone(
+        entry: u64,
+        phNode: *mut CUgraphNode,
+        hOriginalNode: CUgraphNode,
+        hClonedGraph: CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetType`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetType(
+        entry: u64,
+        hNode: CUgraphNode,
+        r#type: *mut CUgraphNodeType,
+    ) -> CUresult;
+
+    /// `cuGraphGetNodes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphGetNodes(
+        entry: u64,
+        hGraph: CUgraph,
+        nodes: *mut CUgraphNode,
+        numNodes: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphGetRootNodes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphGetRootNodes(
+        entry: u64,
+        hGraph: CUgraph,
+        rootNodes: *mut CUgraphNode,
+        numRootNodes: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphDestroyNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphDestroyNode(entry: u64, hNode: CUgraphNode) -> CUresult;
+
+    /// `cuGraphExecGetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecGetFlags(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        flags: *mut cuuint64_t,
+    ) -> CUresult;
+
+    /// `cuGraphExecMemcpyNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecMemcpyNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        copyParams: *const CUDA_MEMCPY3D,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphExecMemsetNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecMemsetNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphExecHostNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecHostNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphExecChildGraphNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecChildGraphNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        childGraph: CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphExecEventRecordNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecEventRecordNodeSetEvent(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphExecEventWaitNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecEventWaitNodeSetEvent(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphNodeSetEnabled`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeSetEnabled(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        isEnabled: c_uint,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetEnabled`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetEnabled(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        isEnabled: *mut c_uint,
+    ) -> CUresult;
+
+    /// `cuGraphExecDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecDestroy(entry: u64, hGraphExec: CUgraphExec) -> CUresult;
+
+    /// `cuGraphDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphDestroy(entry: u64, hGraph: CUgraph) -> CUresult;
+
+    /// `cuGraphKernelNodeCopyAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeCopyAttributes(
+        entry: u64,
+        dst: CUgraphNode,
+        src: CUgraphNode,
+    ) -> CUresult;
+
+    /// `cuGraphDebugDotPrint`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphDebugDotPrint(
+        entry: u64,
+        hGraph: CUgraph,
+        path: *const c_char,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuUserObjectCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuUserObjectCreate(
+        entry: u64,
+        object_out: *mut CUuserObject,
+        ptr: *mut c_void,
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+        initialRefcount: c_uint,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuUserObjectRetain`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuUserObjectRetain(entry: u64, object: CUuserObject, count: c_uint) -> CUresult;
+
+    /// `cuUserObjectRelease`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuUserObjectRelease(entry: u64, object: CUuserObject, count: c_uint) -> CUresult;
+
+    /// `cuGraphRetainUserObject`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphRetainUserObject(
+        entry: u64,
+        graph: CUgraph,
+        object: CUuserObject,
+        count: c_uint,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuGraphReleaseUserObject`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphReleaseUserObject(
+        entry: u64,
+        graph: CUgraph,
+        object: CUuserObject,
+        count: c_uint,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeGetAttribute(
+        entry: u64,
+        hNode: CUgraphNode,
+        attr: CUlaunchAttributeID,
+        value_out: *mut CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeSetAttribute(
+        entry: u64,
+        hNode: CUgraphNode,
+        attr: CUlaunchAttributeID,
+        value: *const CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuGraphGetEdges_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphGetEdges_v2(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *mut CUgraphNode,
+        to: *mut CUgraphNode,
+        edgeData: *mut CUgraphEdgeData,
+        numEdges: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphGetEdges`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphGetEdges(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *mut CUgraphNode,
+        to: *mut CUgraphNode,
+        numEdges: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetDependencies_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetDependencies_v2(
+        entry: u64,
+        hNode: CUgraphNode,
+        dependencies: *mut CUgraphNode,
+        edgeData: *mut CUgraphEdgeData,
+        numDependencies: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetDependencies(
+        entry: u64,
+        hNode: CUgraphNode,
+        dependencies: *mut CUgraphNode,
+        numDependencies: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetDependentNodes_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetDependentNodes_v2(
+        entry: u64,
+        hNode: CUgraphNode,
+        dependentNodes: *mut CUgraphNode,
+        edgeData: *mut CUgraphEdgeData,
+        numDependentNodes: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphNodeGetDependentNodes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeGetDependentNodes(
+        entry: u64,
+        hNode: CUgraphNode,
+        dependentNodes: *mut CUgraphNode,
+        numDependentNodes: *mut usize,
+    ) -> CUresult;
+
+    /// `cuGraphAddDependencies_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddDependencies_v2(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *const CUgraphNode,
+        to: *const CUgraphNode,
+        edgeData: *const CUgraphEdgeData,
+        numDependencies: usize,
+    ) -> CUresult;
+
+    /// `cuGraphAddDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddDependencies(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *const CUgraphNode,
+        to: *const CUgraphNode,
+        numDependencies: usize,
+    ) -> CUresult;
+
+    /// `cuGraphRemoveDependencies_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphRemoveDependencies_v2(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *const CUgraphNode,
+        to: *const CUgraphNode,
+        edgeData: *const CUgraphEdgeData,
+        numDependencies: usize,
+    ) -> CUresult;
+
+    /// `cuGraphRemoveDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphRemoveDependencies(
+        entry: u64,
+        hGraph: CUgraph,
+        from: *const CUgraphNode,
+        to: *const CUgraphNode,
+        numDependencies: usize,
+    ) -> CUresult;
+
+    /// `cuGraphInstantiateWithFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphInstantiateWithFlags(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        flags: u64,
+    ) -> CUresult;
+
+    /// `cuGraphInstantiateWithParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphInstantiateWithParams(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    ) -> CUresult;
+
+    /// `cuGraphInstantiate_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphInstantiate_v2(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        phErrorNode: *mut CUgraphNode,
+        logBuffer: *mut c_char,
+        bufferSize: usize,
+    ) -> CUresult;
+
+    /// `cuGraphInstantiate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphInstantiate(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        phErrorNode: *mut CUgraphNode,
+        logBuffer: *mut c_char,
+        bufferSize: usize,
+    ) -> CUresult;
+
+    /// `cuGraphExecUpdate_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecUpdate_v2(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hGraph: CUgraph,
+        resultInfo: *mut CUgraphExecUpdateResultInfo,
+    ) -> CUresult;
+
+    /// `cuGraphExecUpdate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecUpdate(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hGraph: CUgraph,
+        hErrorNode_out: *mut CUgraphNode,
+        updateResult_out: *mut CUgraphExecUpdateResult,
+    ) -> CUresult;
+
+    /// `cuGraphUpload`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphUpload(entry: u64, hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult;
+
+    /// `cuGraphLaunch`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphLaunch(entry: u64, hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Launches {
     /// `cuLaunchKernelEx`.
     ///
@@ -813,6 +1691,136 @@ pub trait OwnStreams {
         entry: u64,
         hStream: CUstream,
         captureStatus: *mut CUstreamCaptureStatus,
+    ) -> CUresult;
+
+    /// `cuGraphInstantiateWithParams_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphInstantiateWithParams_ptsz(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    ) -> CUresult;
+
+    /// `cuGraphUpload_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphUpload_ptsz(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuGraphLaunch_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphLaunch_ptsz(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuStreamBeginCapture_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCapture_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult;
+
+    /// `cuStreamBeginCaptureToGraph_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCaptureToGraph_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult;
+
+    /// `cuStreamEndCapture_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamEndCapture_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        phGraph: *mut CUgraph,
+    ) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo_v3_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo_v3_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        edgeData_out: *mut *const CUgraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        numDependencies_out: *mut usize,
+    ) -> CUresult;
+
+    /// `cuStreamGetCaptureInfo_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCaptureInfo_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+    ) -> CUresult;
+
+    /// `cuStreamUpdateCaptureDependencies_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamUpdateCaptureDependencies_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamUpdateCaptureDependencies_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamUpdateCaptureDependencies_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        numDependencies: usize,
+        flags: c_uint,
     ) -> CUresult;
 }
 

@@ -13,7 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual, Object, OwnStreams, Request,
+    Captures, Graphs, Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual, Object,
+    OwnStreams, Request,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -3646,4 +3647,1678 @@ pub unsafe extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuLinkDestroy(entry, state) }
+}
+
+/// `cuGraphCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphCreate")]
+pub unsafe extern "C" fn cuGraphCreate(phGraph: *mut CUgraph, flags: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 523));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphCreate(entry, phGraph, flags) }
+}
+
+/// `cuGraphAddKernelNode_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddKernelNode_v2")]
+pub unsafe extern "C" fn cuGraphAddKernelNode_v2(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 524));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddKernelNode_v2(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cuGraphKernelNodeGetParams_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeGetParams_v2")]
+pub unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v2,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 525));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeGetParams_v2(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphKernelNodeSetParams_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeSetParams_v2")]
+pub unsafe extern "C" fn cuGraphKernelNodeSetParams_v2(
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 526));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeSetParams_v2(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphExecKernelNodeSetParams_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecKernelNodeSetParams_v2")]
+pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 527));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecKernelNodeSetParams_v2(entry, hGraphExec, hNode, nodeParams) }
+}
+
+/// `cuGraphAddKernelNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddKernelNode")]
+pub unsafe extern "C" fn cuGraphAddKernelNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 528));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddKernelNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cuGraphKernelNodeGetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeGetParams")]
+pub unsafe extern "C" fn cuGraphKernelNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 529));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeGetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphKernelNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeSetParams")]
+pub unsafe extern "C" fn cuGraphKernelNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 530));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeSetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphExecKernelNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecKernelNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 531));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecKernelNodeSetParams(entry, hGraphExec, hNode, nodeParams) }
+}
+
+/// `cuGraphAddMemcpyNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddMemcpyNode")]
+pub unsafe extern "C" fn cuGraphAddMemcpyNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    copyParams: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 532));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddMemcpyNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            copyParams,
+            ctx,
+        )
+    }
+}
+
+/// `cuGraphMemcpyNodeGetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphMemcpyNodeGetParams")]
+pub unsafe extern "C" fn cuGraphMemcpyNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUDA_MEMCPY3D,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 533));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphMemcpyNodeGetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphMemcpyNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphMemcpyNodeSetParams")]
+pub unsafe extern "C" fn cuGraphMemcpyNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_MEMCPY3D,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 534));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphMemcpyNodeSetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphAddMemsetNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddMemsetNode")]
+pub unsafe extern "C" fn cuGraphAddMemsetNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+    ctx: CUcontext,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 535));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddMemsetNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            memsetParams,
+            ctx,
+        )
+    }
+}
+
+/// `cuGraphMemsetNodeGetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphMemsetNodeGetParams")]
+pub unsafe extern "C" fn cuGraphMemsetNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUDA_MEMSET_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 536));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphMemsetNodeGetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphMemsetNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphMemsetNodeSetParams")]
+pub unsafe extern "C" fn cuGraphMemsetNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 537));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphMemsetNodeSetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphAddHostNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddHostNode")]
+pub unsafe extern "C" fn cuGraphAddHostNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 538));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddHostNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cuGraphHostNodeGetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphHostNodeGetParams")]
+pub unsafe extern "C" fn cuGraphHostNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUDA_HOST_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 539));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphHostNodeGetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphHostNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphHostNodeSetParams")]
+pub unsafe extern "C" fn cuGraphHostNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 540));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphHostNodeSetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphAddChildGraphNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddChildGraphNode")]
+pub unsafe extern "C" fn cuGraphAddChildGraphNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    childGraph: CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 541));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddChildGraphNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            childGraph,
+        )
+    }
+}
+
+/// `cuGraphChildGraphNodeGetGraph`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphChildGraphNodeGetGraph")]
+pub unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(
+    hNode: CUgraphNode,
+    phGraph: *mut CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 542));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphChildGraphNodeGetGraph(entry, hNode, phGraph) }
+}
+
+/// `cuGraphAddEmptyNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddEmptyNode")]
+pub unsafe extern "C" fn cuGraphAddEmptyNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 543));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphAddEmptyNode(entry, phGraphNode, hGraph, dependencies, numDependencies) }
+}
+
+/// `cuGraphAddEventRecordNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddEventRecordNode")]
+pub unsafe extern "C" fn cuGraphAddEventRecordNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 544));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddEventRecordNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            event,
+        )
+    }
+}
+
+/// `cuGraphEventRecordNodeGetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphEventRecordNodeGetEvent")]
+pub unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(
+    hNode: CUgraphNode,
+    event_out: *mut CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 545));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphEventRecordNodeGetEvent(entry, hNode, event_out) }
+}
+
+/// `cuGraphEventRecordNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphEventRecordNodeSetEvent")]
+pub unsafe extern "C" fn cuGraphEventRecordNodeSetEvent(
+    hNode: CUgraphNode,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 546));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphEventRecordNodeSetEvent(entry, hNode, event) }
+}
+
+/// `cuGraphAddEventWaitNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddEventWaitNode")]
+pub unsafe extern "C" fn cuGraphAddEventWaitNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 547));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddEventWaitNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            event,
+        )
+    }
+}
+
+/// `cuGraphEventWaitNodeGetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphEventWaitNodeGetEvent")]
+pub unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(
+    hNode: CUgraphNode,
+    event_out: *mut CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 548));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphEventWaitNodeGetEvent(entry, hNode, event_out) }
+}
+
+/// `cuGraphEventWaitNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphEventWaitNodeSetEvent")]
+pub unsafe extern "C" fn cuGraphEventWaitNodeSetEvent(
+    hNode: CUgraphNode,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 549));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphEventWaitNodeSetEvent(entry, hNode, event) }
+}
+
+/// `cuGraphClone`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphClone")]
+pub unsafe extern "C" fn cuGraphClone(
+    phGraphClone: *mut CUgraph,
+    originalGraph: CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 550));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphClone(entry, phGraphClone, originalGraph) }
+}
+
+/// `cuGraphNodeFindInClone`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeFindInClone")]
+pub unsafe extern "C" fn cuGraphNodeFindInClone(
+    phNode: *mut CUgraphNode,
+    hOriginalNode: CUgraphNode,
+    hClonedGraph: CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 551));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeFindInClone(entry, phNode, hOriginalNode, hClonedGraph) }
+}
+
+/// `cuGraphNodeGetType`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetType")]
+pub unsafe extern "C" fn cuGraphNodeGetType(
+    hNode: CUgraphNode,
+    r#type: *mut CUgraphNodeType,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 552));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeGetType(entry, hNode, r#type) }
+}
+
+/// `cuGraphGetNodes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphGetNodes")]
+pub unsafe extern "C" fn cuGraphGetNodes(
+    hGraph: CUgraph,
+    nodes: *mut CUgraphNode,
+    numNodes: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 553));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphGetNodes(entry, hGraph, nodes, numNodes) }
+}
+
+/// `cuGraphGetRootNodes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphGetRootNodes")]
+pub unsafe extern "C" fn cuGraphGetRootNodes(
+    hGraph: CUgraph,
+    rootNodes: *mut CUgraphNode,
+    numRootNodes: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 554));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphGetRootNodes(entry, hGraph, rootNodes, numRootNodes) }
+}
+
+/// `cuGraphDestroyNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphDestroyNode")]
+pub unsafe extern "C" fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 555));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphDestroyNode(entry, hNode) }
+}
+
+/// `cuGraphExecGetFlags`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecGetFlags")]
+pub unsafe extern "C" fn cuGraphExecGetFlags(
+    hGraphExec: CUgraphExec,
+    flags: *mut cuuint64_t,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 556));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecGetFlags(entry, hGraphExec, flags) }
+}
+
+/// `cuGraphExecMemcpyNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecMemcpyNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    copyParams: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 557));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecMemcpyNodeSetParams(entry, hGraphExec, hNode, copyParams, ctx) }
+}
+
+/// `cuGraphExecMemsetNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecMemsetNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+    ctx: CUcontext,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 558));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecMemsetNodeSetParams(entry, hGraphExec, hNode, memsetParams, ctx) }
+}
+
+/// `cuGraphExecHostNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecHostNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecHostNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 559));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecHostNodeSetParams(entry, hGraphExec, hNode, nodeParams) }
+}
+
+/// `cuGraphExecChildGraphNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecChildGraphNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecChildGraphNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    childGraph: CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 560));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecChildGraphNodeSetParams(entry, hGraphExec, hNode, childGraph) }
+}
+
+/// `cuGraphExecEventRecordNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecEventRecordNodeSetEvent")]
+pub unsafe extern "C" fn cuGraphExecEventRecordNodeSetEvent(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 561));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecEventRecordNodeSetEvent(entry, hGraphExec, hNode, event) }
+}
+
+/// `cuGraphExecEventWaitNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecEventWaitNodeSetEvent")]
+pub unsafe extern "C" fn cuGraphExecEventWaitNodeSetEvent(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 562));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecEventWaitNodeSetEvent(entry, hGraphExec, hNode, event) }
+}
+
+/// `cuGraphNodeSetEnabled`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeSetEnabled")]
+pub unsafe extern "C" fn cuGraphNodeSetEnabled(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    isEnabled: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 563));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeSetEnabled(entry, hGraphExec, hNode, isEnabled) }
+}
+
+/// `cuGraphNodeGetEnabled`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetEnabled")]
+pub unsafe extern "C" fn cuGraphNodeGetEnabled(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    isEnabled: *mut c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 564));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeGetEnabled(entry, hGraphExec, hNode, isEnabled) }
+}
+
+/// `cuGraphExecDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecDestroy")]
+pub unsafe extern "C" fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 565));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecDestroy(entry, hGraphExec) }
+}
+
+/// `cuGraphDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphDestroy")]
+pub unsafe extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 566));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphDestroy(entry, hGraph) }
+}
+
+/// `cuGraphKernelNodeCopyAttributes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeCopyAttributes")]
+pub unsafe extern "C" fn cuGraphKernelNodeCopyAttributes(
+    dst: CUgraphNode,
+    src: CUgraphNode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 567));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeCopyAttributes(entry, dst, src) }
+}
+
+/// `cuGraphDebugDotPrint`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphDebugDotPrint")]
+pub unsafe extern "C" fn cuGraphDebugDotPrint(
+    hGraph: CUgraph,
+    path: *const c_char,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 568));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphDebugDotPrint(entry, hGraph, path, flags) }
+}
+
+/// `cuUserObjectCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuUserObjectCreate")]
+pub unsafe extern "C" fn cuUserObjectCreate(
+    object_out: *mut CUuserObject,
+    ptr: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    initialRefcount: c_uint,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 569));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuUserObjectCreate(entry, object_out, ptr, destroy, initialRefcount, flags) }
+}
+
+/// `cuUserObjectRetain`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuUserObjectRetain")]
+pub unsafe extern "C" fn cuUserObjectRetain(object: CUuserObject, count: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 570));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuUserObjectRetain(entry, object, count) }
+}
+
+/// `cuUserObjectRelease`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuUserObjectRelease")]
+pub unsafe extern "C" fn cuUserObjectRelease(object: CUuserObject, count: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 571));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuUserObjectRelease(entry, object, count) }
+}
+
+/// `cuGraphRetainUserObject`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphRetainUserObject")]
+pub unsafe extern "C" fn cuGraphRetainUserObject(
+    graph: CUgraph,
+    object: CUuserObject,
+    count: c_uint,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 572));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphRetainUserObject(entry, graph, object, count, flags) }
+}
+
+/// `cuGraphReleaseUserObject`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphReleaseUserObject")]
+pub unsafe extern "C" fn cuGraphReleaseUserObject(
+    graph: CUgraph,
+    object: CUuserObject,
+    count: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 573));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphReleaseUserObject(entry, graph, object, count) }
+}
+
+/// `cuGraphKernelNodeGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeGetAttribute")]
+pub unsafe extern "C" fn cuGraphKernelNodeGetAttribute(
+    hNode: CUgraphNode,
+    attr: CUlaunchAttributeID,
+    value_out: *mut CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 574));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeGetAttribute(entry, hNode, attr, value_out) }
+}
+
+/// `cuGraphKernelNodeSetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphKernelNodeSetAttribute")]
+pub unsafe extern "C" fn cuGraphKernelNodeSetAttribute(
+    hNode: CUgraphNode,
+    attr: CUlaunchAttributeID,
+    value: *const CUlaunchAttributeValue,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 575));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphKernelNodeSetAttribute(entry, hNode, attr, value) }
+}
+
+/// `cuGraphGetEdges_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphGetEdges_v2")]
+pub unsafe extern "C" fn cuGraphGetEdges_v2(
+    hGraph: CUgraph,
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    edgeData: *mut CUgraphEdgeData,
+    numEdges: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 576));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphGetEdges_v2(entry, hGraph, from, to, edgeData, numEdges) }
+}
+
+/// `cuGraphGetEdges`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphGetEdges")]
+pub unsafe extern "C" fn cuGraphGetEdges(
+    hGraph: CUgraph,
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    numEdges: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 577));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphGetEdges(entry, hGraph, from, to, numEdges) }
+}
+
+/// `cuGraphNodeGetDependencies_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetDependencies_v2")]
+pub unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
+    hNode: CUgraphNode,
+    dependencies: *mut CUgraphNode,
+    edgeData: *mut CUgraphEdgeData,
+    numDependencies: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 578));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphNodeGetDependencies_v2(entry, hNode, dependencies, edgeData, numDependencies)
+    }
+}
+
+/// `cuGraphNodeGetDependencies`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetDependencies")]
+pub unsafe extern "C" fn cuGraphNodeGetDependencies(
+    hNode: CUgraphNode,
+    dependencies: *mut CUgraphNode,
+    numDependencies: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 579));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeGetDependencies(entry, hNode, dependencies, numDependencies) }
+}
+
+/// `cuGraphNodeGetDependentNodes_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetDependentNodes_v2")]
+pub unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
+    hNode: CUgraphNode,
+    dependentNodes: *mut CUgraphNode,
+    edgeData: *mut CUgraphEdgeData,
+    numDependentNodes: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 580));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphNodeGetDependentNodes_v2(
+            entry,
+            hNode,
+            dependentNodes,
+            edgeData,
+            numDependentNodes,
+        )
+    }
+}
+
+/// `cuGraphNodeGetDependentNodes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeGetDependentNodes")]
+pub unsafe extern "C" fn cuGraphNodeGetDependentNodes(
+    hNode: CUgraphNode,
+    dependentNodes: *mut CUgraphNode,
+    numDependentNodes: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 581));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeGetDependentNodes(entry, hNode, dependentNodes, numDependentNodes) }
+}
+
+/// `cuGraphAddDependencies_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddDependencies_v2")]
+pub unsafe extern "C" fn cuGraphAddDependencies_v2(
+    hGraph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    edgeData: *const CUgraphEdgeData,
+    numDependencies: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 582));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphAddDependencies_v2(entry, hGraph, from, to, edgeData, numDependencies) }
+}
+
+/// `cuGraphAddDependencies`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddDependencies")]
+pub unsafe extern "C" fn cuGraphAddDependencies(
+    hGraph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    numDependencies: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 583));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphAddDependencies(entry, hGraph, from, to, numDependencies) }
+}
+
+/// `cuGraphRemoveDependencies_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphRemoveDependencies_v2")]
+pub unsafe extern "C" fn cuGraphRemoveDependencies_v2(
+    hGraph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    edgeData: *const CUgraphEdgeData,
+    numDependencies: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 584));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphRemoveDependencies_v2(entry, hGraph, from, to, edgeData, numDependencies)
+    }
+}
+
+/// `cuGraphRemoveDependencies`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphRemoveDependencies")]
+pub unsafe extern "C" fn cuGraphRemoveDependencies(
+    hGraph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    numDependencies: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 585));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphRemoveDependencies(entry, hGraph, from, to, numDependencies) }
+}
+
+/// `cuGraphInstantiateWithFlags`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphInstantiateWithFlags")]
+pub unsafe extern "C" fn cuGraphInstantiateWithFlags(
+    phGraphExec: *mut CUgraphExec,
+    hGraph: CUgraph,
+    flags: u64,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 586));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphInstantiateWithFlags(entry, phGraphExec, hGraph, flags) }
+}
+
+/// `cuGraphInstantiateWithParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphInstantiateWithParams")]
+pub unsafe extern "C" fn cuGraphInstantiateWithParams(
+    phGraphExec: *mut CUgraphExec,
+    hGraph: CUgraph,
+    instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 587));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphInstantiateWithParams(entry, phGraphExec, hGraph, instantiateParams) }
+}
+
+/// `cuGraphInstantiate_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphInstantiate_v2")]
+pub unsafe extern "C" fn cuGraphInstantiate_v2(
+    phGraphExec: *mut CUgraphExec,
+    hGraph: CUgraph,
+    phErrorNode: *mut CUgraphNode,
+    logBuffer: *mut c_char,
+    bufferSize: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 588));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphInstantiate_v2(
+            entry,
+            phGraphExec,
+            hGraph,
+            phErrorNode,
+            logBuffer,
+            bufferSize,
+        )
+    }
+}
+
+/// `cuGraphInstantiate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphInstantiate")]
+pub unsafe extern "C" fn cuGraphInstantiate(
+    phGraphExec: *mut CUgraphExec,
+    hGraph: CUgraph,
+    phErrorNode: *mut CUgraphNode,
+    logBuffer: *mut c_char,
+    bufferSize: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 589));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphInstantiate(
+            entry,
+            phGraphExec,
+            hGraph,
+            phErrorNode,
+            logBuffer,
+            bufferSize,
+        )
+    }
+}
+
+/// `cuGraphExecUpdate_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecUpdate_v2")]
+pub unsafe extern "C" fn cuGraphExecUpdate_v2(
+    hGraphExec: CUgraphExec,
+    hGraph: CUgraph,
+    resultInfo: *mut CUgraphExecUpdateResultInfo,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 590));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecUpdate_v2(entry, hGraphExec, hGraph, resultInfo) }
+}
+
+/// `cuGraphExecUpdate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecUpdate")]
+pub unsafe extern "C" fn cuGraphExecUpdate(
+    hGraphExec: CUgraphExec,
+    hGraph: CUgraph,
+    hErrorNode_out: *mut CUgraphNode,
+    updateResult_out: *mut CUgraphExecUpdateResult,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 591));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecUpdate(entry, hGraphExec, hGraph, hErrorNode_out, updateResult_out) }
+}
+
+/// `cuGraphUpload`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphUpload")]
+pub unsafe extern "C" fn cuGraphUpload(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 592));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphUpload(entry, hGraphExec, hStream) }
+}
+
+/// `cuGraphLaunch`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphLaunch")]
+pub unsafe extern "C" fn cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 593));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphLaunch(entry, hGraphExec, hStream) }
+}
+
+/// `cuStreamBeginCapture_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCapture_v2")]
+pub unsafe extern "C" fn cuStreamBeginCapture_v2(
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 594));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamBeginCapture_v2(entry, hStream, mode) }
+}
+
+/// `cuStreamBeginCapture`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCapture")]
+pub unsafe extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 595));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamBeginCapture(entry, hStream) }
+}
+
+/// `cuStreamBeginCaptureToGraph`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCaptureToGraph")]
+pub unsafe extern "C" fn cuStreamBeginCaptureToGraph(
+    hStream: CUstream,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    dependencyData: *const CUgraphEdgeData,
+    numDependencies: usize,
+    mode: CUstreamCaptureMode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 596));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamBeginCaptureToGraph(
+            entry,
+            hStream,
+            hGraph,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            mode,
+        )
+    }
+}
+
+/// `cuThreadExchangeStreamCaptureMode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuThreadExchangeStreamCaptureMode")]
+pub unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(
+    mode: *mut CUstreamCaptureMode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 597));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuThreadExchangeStreamCaptureMode(entry, mode) }
+}
+
+/// `cuStreamEndCapture`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamEndCapture")]
+pub unsafe extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 598));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamEndCapture(entry, hStream, phGraph) }
+}
+
+/// `cuStreamGetCaptureInfo_v3`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo_v3")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    edgeData_out: *mut *const CUgraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 599));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamGetCaptureInfo_v3(
+            entry,
+            hStream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            edgeData_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cuStreamGetCaptureInfo_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo_v2")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    numDependencies_out: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 600));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamGetCaptureInfo_v2(
+            entry,
+            hStream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cuStreamGetCaptureInfo`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 601));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetCaptureInfo(entry, hStream, captureStatus_out, id_out) }
+}
+
+/// `cuStreamUpdateCaptureDependencies_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamUpdateCaptureDependencies_v2")]
+pub unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2(
+    hStream: CUstream,
+    dependencies: *mut CUgraphNode,
+    dependencyData: *const CUgraphEdgeData,
+    numDependencies: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 602));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamUpdateCaptureDependencies_v2(
+            entry,
+            hStream,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            flags,
+        )
+    }
+}
+
+/// `cuStreamUpdateCaptureDependencies`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamUpdateCaptureDependencies")]
+pub unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
+    hStream: CUstream,
+    dependencies: *mut CUgraphNode,
+    numDependencies: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 603));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamUpdateCaptureDependencies(
+            entry,
+            hStream,
+            dependencies,
+            numDependencies,
+            flags,
+        )
+    }
+}
+
+/// `cuGraphInstantiateWithParams_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphInstantiateWithParams_ptsz")]
+pub unsafe extern "C" fn cuGraphInstantiateWithParams_ptsz(
+    phGraphExec: *mut CUgraphExec,
+    hGraph: CUgraph,
+    instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 604));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphInstantiateWithParams_ptsz(entry, phGraphExec, hGraph, instantiateParams)
+    }
+}
+
+/// `cuGraphUpload_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphUpload_ptsz")]
+pub unsafe extern "C" fn cuGraphUpload_ptsz(
+    hGraphExec: CUgraphExec,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 605));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphUpload_ptsz(entry, hGraphExec, hStream) }
+}
+
+/// `cuGraphLaunch_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphLaunch_ptsz")]
+pub unsafe extern "C" fn cuGraphLaunch_ptsz(
+    hGraphExec: CUgraphExec,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 606));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphLaunch_ptsz(entry, hGraphExec, hStream) }
+}
+
+/// `cuStreamBeginCapture_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCapture_v2_ptsz")]
+pub unsafe extern "C" fn cuStreamBeginCapture_v2_ptsz(
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 607));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamBeginCapture_v2_ptsz(entry, hStream, mode) }
+}
+
+/// `cuStreamBeginCaptureToGraph_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCaptureToGraph_ptsz")]
+pub unsafe extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
+    hStream: CUstream,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    dependencyData: *const CUgraphEdgeData,
+    numDependencies: usize,
+    mode: CUstreamCaptureMode,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 608));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamBeginCaptureToGraph_ptsz(
+            entry,
+            hStream,
+            hGraph,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            mode,
+        )
+    }
+}
+
+/// `cuStreamEndCapture_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamEndCapture_ptsz")]
+pub unsafe extern "C" fn cuStreamEndCapture_ptsz(
+    hStream: CUstream,
+    phGraph: *mut CUgraph,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 609));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamEndCapture_ptsz(entry, hStream, phGraph) }
+}
+
+/// `cuStreamGetCaptureInfo_v3_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo_v3_ptsz")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    edgeData_out: *mut *const CUgraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 610));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamGetCaptureInfo_v3_ptsz(
+            entry,
+            hStream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            edgeData_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cuStreamGetCaptureInfo_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo_v2_ptsz")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    numDependencies_out: *mut usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 611));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamGetCaptureInfo_v2_ptsz(
+            entry,
+            hStream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cuStreamGetCaptureInfo_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCaptureInfo_ptsz")]
+pub unsafe extern "C" fn cuStreamGetCaptureInfo_ptsz(
+    hStream: CUstream,
+    captureStatus_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 612));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetCaptureInfo_ptsz(entry, hStream, captureStatus_out, id_out) }
+}
+
+/// `cuStreamUpdateCaptureDependencies_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamUpdateCaptureDependencies_v2_ptsz")]
+pub unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
+    hStream: CUstream,
+    dependencies: *mut CUgraphNode,
+    dependencyData: *const CUgraphEdgeData,
+    numDependencies: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 613));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamUpdateCaptureDependencies_v2_ptsz(
+            entry,
+            hStream,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            flags,
+        )
+    }
+}
+
+/// `cuStreamUpdateCaptureDependencies_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamUpdateCaptureDependencies_ptsz")]
+pub unsafe extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
+    hStream: CUstream,
+    dependencies: *mut CUgraphNode,
+    numDependencies: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 614));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuStreamUpdateCaptureDependencies_ptsz(
+            entry,
+            hStream,
+            dependencies,
+            numDependencies,
+            flags,
+        )
+    }
 }

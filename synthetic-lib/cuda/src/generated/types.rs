@@ -20,6 +20,9 @@ pub type CUdriverProcAddressQueryResult = i32;
 pub type CUfunc_cache = i32;
 pub type CUfunctionLoadingState = i32;
 pub type CUfunction_attribute = i32;
+pub type CUgraphExecUpdateResult = i32;
+pub type CUgraphInstantiateResult = i32;
+pub type CUgraphNodeType = i32;
 pub type CUjitInputType = i32;
 pub type CUjit_option = i32;
 pub type CUlaunchAttributeID = i32;
@@ -34,6 +37,7 @@ pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
 pub type CUresult = i32;
+pub type CUstreamCaptureMode = i32;
 pub type CUstreamCaptureStatus = i32;
 pub type cuuint64_t = u64;
 
@@ -68,6 +72,30 @@ pub struct CUfunc_st {
     _private: [u8; 0],
 }
 pub type CUfunction = *mut CUfunc_st;
+
+/// What a `CUgraph` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraph_st {
+    _private: [u8; 0],
+}
+pub type CUgraph = *mut CUgraph_st;
+
+/// What a `CUgraphExec` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphExec_st {
+    _private: [u8; 0],
+}
+pub type CUgraphExec = *mut CUgraphExec_st;
+
+/// What a `CUgraphNode` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphNode_st {
+    _private: [u8; 0],
+}
+pub type CUgraphNode = *mut CUgraphNode_st;
 
 /// What a `CUkernel` points to.
 #[repr(C)]
@@ -116,6 +144,66 @@ pub struct CUstream_st {
     _private: [u8; 0],
 }
 pub type CUstream = *mut CUstream_st;
+
+/// What a `CUuserObject` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUuserObject_st {
+    _private: [u8; 0],
+}
+pub type CUuserObject = *mut CUuserObject_st;
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+    pub flags: cuuint64_t,
+    pub hUploadStream: CUstream,
+    pub hErrNode_out: CUgraphNode,
+    pub result_out: CUgraphInstantiateResult,
+}
+
+/// `CUDA_HOST_NODE_PARAMS_v1`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_HOST_NODE_PARAMS_v1 {
+    pub r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub userData: *mut c_void,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v1`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_KERNEL_NODE_PARAMS_v1 {
+    pub func: CUfunction,
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_KERNEL_NODE_PARAMS_v2 {
+    pub func: CUfunction,
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+    pub kern: CUkernel,
+    pub ctx: CUcontext,
+}
 
 /// `CUDA_MEMCPY2D`.
 #[repr(C)]
@@ -170,10 +258,41 @@ pub struct CUDA_MEMCPY3D {
     pub Depth: usize,
 }
 
+/// `CUDA_MEMSET_NODE_PARAMS_v1`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMSET_NODE_PARAMS_v1 {
+    pub dst: CUdeviceptr,
+    pub pitch: usize,
+    pub value: c_uint,
+    pub elementSize: c_uint,
+    pub width: usize,
+    pub height: usize,
+}
+
 /// `CUctxCreateParams`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CUctxCreateParams {}
+
+/// `CUgraphEdgeData`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUgraphEdgeData {
+    pub from_port: u8,
+    pub to_port: u8,
+    pub r#type: u8,
+    pub reserved: [u8; 5],
+}
+
+/// `CUgraphExecUpdateResultInfo`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUgraphExecUpdateResultInfo {
+    pub result: CUgraphExecUpdateResult,
+    pub errorNode: CUgraphNode,
+    pub errorFromNode: CUgraphNode,
+}
 
 /// `CUlaunchAttribute`.
 #[repr(C)]
@@ -245,6 +364,7 @@ pub struct CUuuid {
 
 pub const CUDA_ERROR_ALREADY_MAPPED: CUresult = 208;
 pub const CUDA_ERROR_ASSERT: CUresult = 0x2c6;
+pub const CUDA_ERROR_CAPTURED_EVENT: CUresult = 0x38b;
 pub const CUDA_ERROR_CONTEXT_ALREADY_CURRENT: CUresult = 202;
 pub const CUDA_ERROR_CONTEXT_ALREADY_IN_USE: CUresult = 216;
 pub const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 0x2c5;
@@ -254,6 +374,7 @@ pub const CUDA_ERROR_DEVICE_NOT_LICENSED: CUresult = 102;
 pub const CUDA_ERROR_DEVICE_UNAVAILABLE: CUresult = 46;
 pub const CUDA_ERROR_ECC_UNCORRECTABLE: CUresult = 214;
 pub const CUDA_ERROR_FILE_NOT_FOUND: CUresult = 0x12d;
+pub const CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: CUresult = 0x38e;
 pub const CUDA_ERROR_HARDWARE_STACK_ERROR: CUresult = 0x2ca;
 pub const CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: CUresult = 0x2c8;
 pub const CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: CUresult = 0x2c9;
@@ -294,6 +415,14 @@ pub const CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE: CUresult = 0x2c4;
 pub const CUDA_ERROR_PROFILER_DISABLED: CUresult = 5;
 pub const CUDA_ERROR_SHARED_OBJECT_INIT_FAILED: CUresult = 0x12f;
 pub const CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND: CUresult = 0x12e;
+pub const CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: CUresult = 0x38a;
+pub const CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: CUresult = 0x385;
+pub const CUDA_ERROR_STREAM_CAPTURE_ISOLATION: CUresult = 0x389;
+pub const CUDA_ERROR_STREAM_CAPTURE_MERGE: CUresult = 0x386;
+pub const CUDA_ERROR_STREAM_CAPTURE_UNJOINED: CUresult = 0x388;
+pub const CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: CUresult = 0x387;
+pub const CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: CUresult = 0x384;
+pub const CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: CUresult = 0x38c;
 pub const CUDA_ERROR_STUB_LIBRARY: CUresult = 34;
 pub const CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: CUresult = 0x323;
 pub const CUDA_ERROR_SYSTEM_NOT_READY: CUresult = 0x322;
@@ -302,6 +431,8 @@ pub const CUDA_ERROR_UNKNOWN: CUresult = 0x3e7;
 pub const CUDA_ERROR_UNMAP_FAILED: CUresult = 206;
 pub const CUDA_ERROR_UNSUPPORTED_LIMIT: CUresult = 215;
 pub const CUDA_ERROR_UNSUPPORTED_PTX_VERSION: CUresult = 222;
+pub const CUDA_GRAPH_INSTANTIATE_ERROR: CUgraphInstantiateResult = 1;
+pub const CUDA_GRAPH_INSTANTIATE_SUCCESS: CUgraphInstantiateResult = 0;
 pub const CUDA_SUCCESS: CUresult = 0;
 pub const CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: CUdevice_attribute = 19;
 pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: CUdevice_attribute = 122;
@@ -327,6 +458,19 @@ pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attr
 pub const CU_GET_PROC_ADDRESS_SUCCESS: CUdriverProcAddressQueryResult = 0;
 pub const CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND: CUdriverProcAddressQueryResult = 1;
 pub const CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT: CUdriverProcAddressQueryResult = 2;
+pub const CU_GRAPH_EXEC_UPDATE_ERROR: CUgraphExecUpdateResult = 1;
+pub const CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: CUgraphExecUpdateResult = 3;
+pub const CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: CUgraphExecUpdateResult = 5;
+pub const CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: CUgraphExecUpdateResult = 2;
+pub const CU_GRAPH_EXEC_UPDATE_SUCCESS: CUgraphExecUpdateResult = 0;
+pub const CU_GRAPH_NODE_TYPE_EMPTY: CUgraphNodeType = 5;
+pub const CU_GRAPH_NODE_TYPE_EVENT_RECORD: CUgraphNodeType = 7;
+pub const CU_GRAPH_NODE_TYPE_GRAPH: CUgraphNodeType = 4;
+pub const CU_GRAPH_NODE_TYPE_HOST: CUgraphNodeType = 3;
+pub const CU_GRAPH_NODE_TYPE_KERNEL: CUgraphNodeType = 0;
+pub const CU_GRAPH_NODE_TYPE_MEMCPY: CUgraphNodeType = 1;
+pub const CU_GRAPH_NODE_TYPE_MEMSET: CUgraphNodeType = 2;
+pub const CU_GRAPH_NODE_TYPE_WAIT_EVENT: CUgraphNodeType = 6;
 pub const CU_MEMORYTYPE_ARRAY: CUmemorytype = 3;
 pub const CU_MEMORYTYPE_DEVICE: CUmemorytype = 2;
 pub const CU_MEMORYTYPE_HOST: CUmemorytype = 1;
@@ -369,6 +513,8 @@ pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute = 5;
 pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute = 12;
 pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute = 11;
 pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute = 6;
+pub const CU_STREAM_CAPTURE_STATUS_ACTIVE: CUstreamCaptureStatus = 1;
+pub const CU_STREAM_CAPTURE_STATUS_INVALIDATED: CUstreamCaptureStatus = 2;
 pub const CU_STREAM_CAPTURE_STATUS_NONE: CUstreamCaptureStatus = 0;
 
 /// `cuInit`.
@@ -999,3 +1145,385 @@ pub type cuLinkComplete_fn =
     unsafe extern "C" fn(CUlinkState, *mut *mut c_void, *mut usize) -> CUresult;
 /// `cuLinkDestroy`.
 pub type cuLinkDestroy_fn = unsafe extern "C" fn(CUlinkState) -> CUresult;
+/// `cuGraphCreate`.
+pub type cuGraphCreate_fn = unsafe extern "C" fn(*mut CUgraph, c_uint) -> CUresult;
+/// `cuGraphAddKernelNode_v2`.
+pub type cuGraphAddKernelNode_v2_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const CUDA_KERNEL_NODE_PARAMS_v2,
+) -> CUresult;
+/// `cuGraphKernelNodeGetParams_v2`.
+pub type cuGraphKernelNodeGetParams_v2_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUDA_KERNEL_NODE_PARAMS_v2) -> CUresult;
+/// `cuGraphKernelNodeSetParams_v2`.
+pub type cuGraphKernelNodeSetParams_v2_fn =
+    unsafe extern "C" fn(CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS_v2) -> CUresult;
+/// `cuGraphExecKernelNodeSetParams_v2`.
+pub type cuGraphExecKernelNodeSetParams_v2_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS_v2) -> CUresult;
+/// `cuGraphAddKernelNode`.
+pub type cuGraphAddKernelNode_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> CUresult;
+/// `cuGraphKernelNodeGetParams`.
+pub type cuGraphKernelNodeGetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUDA_KERNEL_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphKernelNodeSetParams`.
+pub type cuGraphKernelNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphExecKernelNodeSetParams`.
+pub type cuGraphExecKernelNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphAddMemcpyNode`.
+pub type cuGraphAddMemcpyNode_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const CUDA_MEMCPY3D,
+    CUcontext,
+) -> CUresult;
+/// `cuGraphMemcpyNodeGetParams`.
+pub type cuGraphMemcpyNodeGetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUDA_MEMCPY3D) -> CUresult;
+/// `cuGraphMemcpyNodeSetParams`.
+pub type cuGraphMemcpyNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *const CUDA_MEMCPY3D) -> CUresult;
+/// `cuGraphAddMemsetNode`.
+pub type cuGraphAddMemsetNode_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const CUDA_MEMSET_NODE_PARAMS_v1,
+    CUcontext,
+) -> CUresult;
+/// `cuGraphMemsetNodeGetParams`.
+pub type cuGraphMemsetNodeGetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUDA_MEMSET_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphMemsetNodeSetParams`.
+pub type cuGraphMemsetNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *const CUDA_MEMSET_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphAddHostNode`.
+pub type cuGraphAddHostNode_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const CUDA_HOST_NODE_PARAMS_v1,
+) -> CUresult;
+/// `cuGraphHostNodeGetParams`.
+pub type cuGraphHostNodeGetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUDA_HOST_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphHostNodeSetParams`.
+pub type cuGraphHostNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *const CUDA_HOST_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphAddChildGraphNode`.
+pub type cuGraphAddChildGraphNode_fn =
+    unsafe extern "C" fn(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph) -> CUresult;
+/// `cuGraphChildGraphNodeGetGraph`.
+pub type cuGraphChildGraphNodeGetGraph_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUgraph) -> CUresult;
+/// `cuGraphAddEmptyNode`.
+pub type cuGraphAddEmptyNode_fn =
+    unsafe extern "C" fn(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize) -> CUresult;
+/// `cuGraphAddEventRecordNode`.
+pub type cuGraphAddEventRecordNode_fn =
+    unsafe extern "C" fn(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUevent) -> CUresult;
+/// `cuGraphEventRecordNodeGetEvent`.
+pub type cuGraphEventRecordNodeGetEvent_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUevent) -> CUresult;
+/// `cuGraphEventRecordNodeSetEvent`.
+pub type cuGraphEventRecordNodeSetEvent_fn = unsafe extern "C" fn(CUgraphNode, CUevent) -> CUresult;
+/// `cuGraphAddEventWaitNode`.
+pub type cuGraphAddEventWaitNode_fn =
+    unsafe extern "C" fn(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUevent) -> CUresult;
+/// `cuGraphEventWaitNodeGetEvent`.
+pub type cuGraphEventWaitNodeGetEvent_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUevent) -> CUresult;
+/// `cuGraphEventWaitNodeSetEvent`.
+pub type cuGraphEventWaitNodeSetEvent_fn = unsafe extern "C" fn(CUgraphNode, CUevent) -> CUresult;
+/// `cuGraphClone`.
+pub type cuGraphClone_fn = unsafe extern "C" fn(*mut CUgraph, CUgraph) -> CUresult;
+/// `cuGraphNodeFindInClone`.
+pub type cuGraphNodeFindInClone_fn =
+    unsafe extern "C" fn(*mut CUgraphNode, CUgraphNode, CUgraph) -> CUresult;
+/// `cuGraphNodeGetType`.
+pub type cuGraphNodeGetType_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUgraphNodeType) -> CUresult;
+/// `cuGraphGetNodes`.
+pub type cuGraphGetNodes_fn =
+    unsafe extern "C" fn(CUgraph, *mut CUgraphNode, *mut usize) -> CUresult;
+/// `cuGraphGetRootNodes`.
+pub type cuGraphGetRootNodes_fn =
+    unsafe extern "C" fn(CUgraph, *mut CUgraphNode, *mut usize) -> CUresult;
+/// `cuGraphDestroyNode`.
+pub type cuGraphDestroyNode_fn = unsafe extern "C" fn(CUgraphNode) -> CUresult;
+/// `cuGraphExecGetFlags`.
+pub type cuGraphExecGetFlags_fn = unsafe extern "C" fn(CUgraphExec, *mut cuuint64_t) -> CUresult;
+/// `cuGraphExecMemcpyNodeSetParams`.
+pub type cuGraphExecMemcpyNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *const CUDA_MEMCPY3D, CUcontext) -> CUresult;
+/// `cuGraphExecMemsetNodeSetParams`.
+pub type cuGraphExecMemsetNodeSetParams_fn = unsafe extern "C" fn(
+    CUgraphExec,
+    CUgraphNode,
+    *const CUDA_MEMSET_NODE_PARAMS_v1,
+    CUcontext,
+) -> CUresult;
+/// `cuGraphExecHostNodeSetParams`.
+pub type cuGraphExecHostNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *const CUDA_HOST_NODE_PARAMS_v1) -> CUresult;
+/// `cuGraphExecChildGraphNodeSetParams`.
+pub type cuGraphExecChildGraphNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, CUgraph) -> CUresult;
+/// `cuGraphExecEventRecordNodeSetEvent`.
+pub type cuGraphExecEventRecordNodeSetEvent_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, CUevent) -> CUresult;
+/// `cuGraphExecEventWaitNodeSetEvent`.
+pub type cuGraphExecEventWaitNodeSetEvent_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, CUevent) -> CUresult;
+/// `cuGraphNodeSetEnabled`.
+pub type cuGraphNodeSetEnabled_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, c_uint) -> CUresult;
+/// `cuGraphNodeGetEnabled`.
+pub type cuGraphNodeGetEnabled_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *mut c_uint) -> CUresult;
+/// `cuGraphExecDestroy`.
+pub type cuGraphExecDestroy_fn = unsafe extern "C" fn(CUgraphExec) -> CUresult;
+/// `cuGraphDestroy`.
+pub type cuGraphDestroy_fn = unsafe extern "C" fn(CUgraph) -> CUresult;
+/// `cuGraphKernelNodeCopyAttributes`.
+pub type cuGraphKernelNodeCopyAttributes_fn =
+    unsafe extern "C" fn(CUgraphNode, CUgraphNode) -> CUresult;
+/// `cuGraphDebugDotPrint`.
+pub type cuGraphDebugDotPrint_fn = unsafe extern "C" fn(CUgraph, *const c_char, c_uint) -> CUresult;
+/// `cuUserObjectCreate`.
+pub type cuUserObjectCreate_fn = unsafe extern "C" fn(
+    *mut CUuserObject,
+    *mut c_void,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    c_uint,
+    c_uint,
+) -> CUresult;
+/// `cuUserObjectRetain`.
+pub type cuUserObjectRetain_fn = unsafe extern "C" fn(CUuserObject, c_uint) -> CUresult;
+/// `cuUserObjectRelease`.
+pub type cuUserObjectRelease_fn = unsafe extern "C" fn(CUuserObject, c_uint) -> CUresult;
+/// `cuGraphRetainUserObject`.
+pub type cuGraphRetainUserObject_fn =
+    unsafe extern "C" fn(CUgraph, CUuserObject, c_uint, c_uint) -> CUresult;
+/// `cuGraphReleaseUserObject`.
+pub type cuGraphReleaseUserObject_fn =
+    unsafe extern "C" fn(CUgraph, CUuserObject, c_uint) -> CUresult;
+/// `cuGraphKernelNodeGetAttribute`.
+pub type cuGraphKernelNodeGetAttribute_fn =
+    unsafe extern "C" fn(CUgraphNode, CUlaunchAttributeID, *mut CUlaunchAttributeValue) -> CUresult;
+/// `cuGraphKernelNodeSetAttribute`.
+pub type cuGraphKernelNodeSetAttribute_fn = unsafe extern "C" fn(
+    CUgraphNode,
+    CUlaunchAttributeID,
+    *const CUlaunchAttributeValue,
+) -> CUresult;
+/// `cuGraphGetEdges_v2`.
+pub type cuGraphGetEdges_v2_fn = unsafe extern "C" fn(
+    CUgraph,
+    *mut CUgraphNode,
+    *mut CUgraphNode,
+    *mut CUgraphEdgeData,
+    *mut usize,
+) -> CUresult;
+/// `cuGraphGetEdges`.
+pub type cuGraphGetEdges_fn =
+    unsafe extern "C" fn(CUgraph, *mut CUgraphNode, *mut CUgraphNode, *mut usize) -> CUresult;
+/// `cuGraphNodeGetDependencies_v2`.
+pub type cuGraphNodeGetDependencies_v2_fn = unsafe extern "C" fn(
+    CUgraphNode,
+    *mut CUgraphNode,
+    *mut CUgraphEdgeData,
+    *mut usize,
+) -> CUresult;
+/// `cuGraphNodeGetDependencies`.
+pub type cuGraphNodeGetDependencies_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUgraphNode, *mut usize) -> CUresult;
+/// `cuGraphNodeGetDependentNodes_v2`.
+pub type cuGraphNodeGetDependentNodes_v2_fn = unsafe extern "C" fn(
+    CUgraphNode,
+    *mut CUgraphNode,
+    *mut CUgraphEdgeData,
+    *mut usize,
+) -> CUresult;
+/// `cuGraphNodeGetDependentNodes`.
+pub type cuGraphNodeGetDependentNodes_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUgraphNode, *mut usize) -> CUresult;
+/// `cuGraphAddDependencies_v2`.
+pub type cuGraphAddDependencies_v2_fn = unsafe extern "C" fn(
+    CUgraph,
+    *const CUgraphNode,
+    *const CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+) -> CUresult;
+/// `cuGraphAddDependencies`.
+pub type cuGraphAddDependencies_fn =
+    unsafe extern "C" fn(CUgraph, *const CUgraphNode, *const CUgraphNode, usize) -> CUresult;
+/// `cuGraphRemoveDependencies_v2`.
+pub type cuGraphRemoveDependencies_v2_fn = unsafe extern "C" fn(
+    CUgraph,
+    *const CUgraphNode,
+    *const CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+) -> CUresult;
+/// `cuGraphRemoveDependencies`.
+pub type cuGraphRemoveDependencies_fn =
+    unsafe extern "C" fn(CUgraph, *const CUgraphNode, *const CUgraphNode, usize) -> CUresult;
+/// `cuGraphInstantiateWithFlags`.
+pub type cuGraphInstantiateWithFlags_fn =
+    unsafe extern "C" fn(*mut CUgraphExec, CUgraph, u64) -> CUresult;
+/// `cuGraphInstantiateWithParams`.
+pub type cuGraphInstantiateWithParams_fn =
+    unsafe extern "C" fn(*mut CUgraphExec, CUgraph, *mut CUDA_GRAPH_INSTANTIATE_PARAMS) -> CUresult;
+/// `cuGraphInstantiate_v2`.
+pub type cuGraphInstantiate_v2_fn = unsafe extern "C" fn(
+    *mut CUgraphExec,
+    CUgraph,
+    *mut CUgraphNode,
+    *mut c_char,
+    usize,
+) -> CUresult;
+/// `cuGraphInstantiate`.
+pub type cuGraphInstantiate_fn = unsafe extern "C" fn(
+    *mut CUgraphExec,
+    CUgraph,
+    *mut CUgraphNode,
+    *mut c_char,
+    usize,
+) -> CUresult;
+/// `cuGraphExecUpdate_v2`.
+pub type cuGraphExecUpdate_v2_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraph, *mut CUgraphExecUpdateResultInfo) -> CUresult;
+/// `cuGraphExecUpdate`.
+pub type cuGraphExecUpdate_fn = unsafe extern "C" fn(
+    CUgraphExec,
+    CUgraph,
+    *mut CUgraphNode,
+    *mut CUgraphExecUpdateResult,
+) -> CUresult;
+/// `cuGraphUpload`.
+pub type cuGraphUpload_fn = unsafe extern "C" fn(CUgraphExec, CUstream) -> CUresult;
+/// `cuGraphLaunch`.
+pub type cuGraphLaunch_fn = unsafe extern "C" fn(CUgraphExec, CUstream) -> CUresult;
+/// `cuStreamBeginCapture_v2`.
+pub type cuStreamBeginCapture_v2_fn =
+    unsafe extern "C" fn(CUstream, CUstreamCaptureMode) -> CUresult;
+/// `cuStreamBeginCapture`.
+pub type cuStreamBeginCapture_fn = unsafe extern "C" fn(CUstream) -> CUresult;
+/// `cuStreamBeginCaptureToGraph`.
+pub type cuStreamBeginCaptureToGraph_fn = unsafe extern "C" fn(
+    CUstream,
+    CUgraph,
+    *const CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+    CUstreamCaptureMode,
+) -> CUresult;
+/// `cuThreadExchangeStreamCaptureMode`.
+pub type cuThreadExchangeStreamCaptureMode_fn =
+    unsafe extern "C" fn(*mut CUstreamCaptureMode) -> CUresult;
+/// `cuStreamEndCapture`.
+pub type cuStreamEndCapture_fn = unsafe extern "C" fn(CUstream, *mut CUgraph) -> CUresult;
+/// `cuStreamGetCaptureInfo_v3`.
+pub type cuStreamGetCaptureInfo_v3_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUstreamCaptureStatus,
+    *mut cuuint64_t,
+    *mut CUgraph,
+    *mut *const CUgraphNode,
+    *mut *const CUgraphEdgeData,
+    *mut usize,
+) -> CUresult;
+/// `cuStreamGetCaptureInfo_v2`.
+pub type cuStreamGetCaptureInfo_v2_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUstreamCaptureStatus,
+    *mut cuuint64_t,
+    *mut CUgraph,
+    *mut *const CUgraphNode,
+    *mut usize,
+) -> CUresult;
+/// `cuStreamGetCaptureInfo`.
+pub type cuStreamGetCaptureInfo_fn =
+    unsafe extern "C" fn(CUstream, *mut CUstreamCaptureStatus, *mut cuuint64_t) -> CUresult;
+/// `cuStreamUpdateCaptureDependencies_v2`.
+pub type cuStreamUpdateCaptureDependencies_v2_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+    c_uint,
+) -> CUresult;
+/// `cuStreamUpdateCaptureDependencies`.
+pub type cuStreamUpdateCaptureDependencies_fn =
+    unsafe extern "C" fn(CUstream, *mut CUgraphNode, usize, c_uint) -> CUresult;
+/// `cuGraphInstantiateWithParams_ptsz`.
+pub type cuGraphInstantiateWithParams_ptsz_fn =
+    unsafe extern "C" fn(*mut CUgraphExec, CUgraph, *mut CUDA_GRAPH_INSTANTIATE_PARAMS) -> CUresult;
+/// `cuGraphUpload_ptsz`.
+pub type cuGraphUpload_ptsz_fn = unsafe extern "C" fn(CUgraphExec, CUstream) -> CUresult;
+/// `cuGraphLaunch_ptsz`.
+pub type cuGraphLaunch_ptsz_fn = unsafe extern "C" fn(CUgraphExec, CUstream) -> CUresult;
+/// `cuStreamBeginCapture_v2_ptsz`.
+pub type cuStreamBeginCapture_v2_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUstreamCaptureMode) -> CUresult;
+/// `cuStreamBeginCaptureToGraph_ptsz`.
+pub type cuStreamBeginCaptureToGraph_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    CUgraph,
+    *const CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+    CUstreamCaptureMode,
+) -> CUresult;
+/// `cuStreamEndCapture_ptsz`.
+pub type cuStreamEndCapture_ptsz_fn = unsafe extern "C" fn(CUstream, *mut CUgraph) -> CUresult;
+/// `cuStreamGetCaptureInfo_v3_ptsz`.
+pub type cuStreamGetCaptureInfo_v3_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUstreamCaptureStatus,
+    *mut cuuint64_t,
+    *mut CUgraph,
+    *mut *const CUgraphNode,
+    *mut *const CUgraphEdgeData,
+    *mut usize,
+) -> CUresult;
+/// `cuStreamGetCaptureInfo_v2_ptsz`.
+pub type cuStreamGetCaptureInfo_v2_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUstreamCaptureStatus,
+    *mut cuuint64_t,
+    *mut CUgraph,
+    *mut *const CUgraphNode,
+    *mut usize,
+) -> CUresult;
+/// `cuStreamGetCaptureInfo_ptsz`.
+pub type cuStreamGetCaptureInfo_ptsz_fn =
+    unsafe extern "C" fn(CUstream, *mut CUstreamCaptureStatus, *mut cuuint64_t) -> CUresult;
+/// `cuStreamUpdateCaptureDependencies_v2_ptsz`.
+pub type cuStreamUpdateCaptureDependencies_v2_ptsz_fn = unsafe extern "C" fn(
+    CUstream,
+    *mut CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+    c_uint,
+) -> CUresult;
+/// `cuStreamUpdateCaptureDependencies_ptsz`.
+pub type cuStreamUpdateCaptureDependencies_ptsz_fn =
+    unsafe extern "C" fn(CUstream, *mut CUgraphNode, usize, c_uint) -> CUresult;

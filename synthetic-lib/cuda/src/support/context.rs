@@ -118,6 +118,17 @@ impl Context {
         Err(code)
     }
 
+    /// A captured stream that waits with the default stream.
+    pub fn captured_beside_legacy(&self) -> Option<Arc<Stream>> {
+        let live = self.streams().live.clone();
+        let mut streams = live.iter().filter_map(Weak::upgrade);
+        streams.find(|stream| {
+            let captured = stream.lane.captured.lock();
+            let captured = captured.unwrap_or_else(PoisonError::into_inner);
+            stream.lane.is_blocking() && captured.is_some()
+        })
+    }
+
     /// Its streams.
     pub fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)

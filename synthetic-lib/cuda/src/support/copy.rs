@@ -1,7 +1,8 @@
 //! Copies, and memory that is set.
 
 use super::context::{self, Context};
-use super::{function, memory, streams};
+use super::graph::work::{self, Set, Work};
+use super::{capture, function, memory, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Reply, new_number};
@@ -25,6 +26,18 @@ pub struct Of {
 }
 
 impl Of {
+    /// Whether its stream is captured, so that it is a node of a graph now.
+    ///
+    /// # Errors
+    /// The API's code.
+    #[inline(always)]
+    pub fn is_taken(self, work: impl FnOnce() -> CallResult<Work>) -> CallResult<bool> {
+        match self.stream {
+            Some(stream) => capture::takes(stream, work),
+            None => Ok(false),
+        }
+    }
+
     /// Does something on the call's queue.
     ///
     /// # Errors
@@ -55,6 +68,11 @@ impl Of {
             })
         })
     }
+}
+
+/// A copy as a node of a graph.
+fn copied(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Work {
+    Work::Copy(Box::new(work::line(to, from, bytes)))
 }
 
 /// Every copy's reply is its result.
@@ -89,6 +107,9 @@ pub fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
 /// # Safety
 /// `from` names as many bytes, until the operation ended.
 pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> CallResult<()> {
+    if of.is_taken(|| Ok(copied(to, from.expose_provenance() as u64, bytes)))? {
+        return Ok(());
+    }
     host(from, bytes)?;
     if bytes == 0 {
         return nothing();
@@ -118,6 +139,9 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
 /// # Safety
 /// `to` has space for as many bytes, until the operation ended.
 pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
+    if of.is_taken(|| Ok(copied(to.expose_provenance() as u64, from, bytes)))? {
+        return Ok(());
+    }
     host(to, bytes)?;
     if bytes == 0 {
         return nothing();
@@ -142,6 +166,9 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
 /// # Errors
 /// The API's code.
 pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
+    if of.is_taken(|| Ok(copied(to, from, bytes)))? {
+        return Ok(());
+    }
     if bytes == 0 {
         return nothing();
     }
@@ -196,6 +223,10 @@ pub fn between(
 /// # Errors
 /// The API's code.
 pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> {
+    let set = || Set::of(of.op, to, value, [count, 1, 0]);
+    if of.is_taken(|| set().map(Work::Set))? {
+        return Ok(());
+    }
     if count == 0 {
         return nothing();
     }
@@ -281,6 +312,13 @@ pub unsafe fn any(
 /// # Safety
 /// `to` and `from` name as many bytes.
 unsafe fn within(of: Of, to: *mut c_void, from: *const c_void, bytes: usize) -> CallResult<()> {
+    let addresses = (
+        to.expose_provenance() as u64,
+        from.expose_provenance() as u64,
+    );
+    if of.is_taken(|| Ok(copied(addresses.0, addresses.1, bytes)))? {
+        return Ok(());
+    }
     host(to, bytes)?;
     host(from, bytes)?;
     context::with(|context| {

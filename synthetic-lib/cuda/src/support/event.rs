@@ -2,7 +2,7 @@
 //! number of its latest one.
 
 use super::context::{self, Context};
-use super::{Details, create, streams};
+use super::{Details, capture, create, streams};
 use crate::generated::manual::{Guest, Object};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, new_number};
@@ -11,7 +11,7 @@ use gil_wire::call::NewEvent;
 use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Envelope, State};
 use gil_wire::generated::cuda::{self as wire, Kind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How threads wait, no times, and use by other processes.
@@ -30,6 +30,10 @@ pub struct Event {
     recorded: Mutex<Recorded>,
     /// The last of the program's functions that the record is behind.
     after: AtomicU64,
+    /// What it stands for, if it was last recorded on a captured stream.
+    captured: Mutex<Option<capture::Recorded>>,
+    /// Whether there is something in it.
+    is_captured: AtomicBool,
 }
 
 /// An event's records.
@@ -59,6 +63,10 @@ impl Recorded {
 }
 
 impl Event {
+    fn captured(&self) -> MutexGuard<'_, Option<capture::Recorded>> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,6 +126,8 @@ pub fn make(flags: u32) -> CallResult<CUevent> {
             flags,
             recorded: Mutex::default(),
             after: AtomicU64::new(0),
+            captured: Mutex::new(None),
+            is_captured: AtomicBool::new(false),
         };
         create(Kind::Event, new_number(), Details::Event(event))
     })
@@ -155,6 +165,9 @@ pub fn forget(entry: u64, event: &Event) {
 pub fn record_with(entry: u64, event: CUevent, stream: CUstream, flags: u32) -> CallResult<()> {
     match flags {
         0 => record(entry, event, stream),
+        // Also for others than those of a capture.
+        1 if capture::is_any() && capture::records(event, stream, true)? => Ok(()),
+        1 => record(entry, event, stream),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     }
 }
@@ -164,6 +177,9 @@ pub fn record_with(entry: u64, event: CUevent, stream: CUstream, flags: u32) -> 
 /// # Errors
 /// The API's code.
 pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
+    if capture::is_any() && capture::records(event, stream, false)? {
+        return Ok(());
+    }
     context::with(|context| {
         with(event, |event| {
             if !Arc::ptr_eq(&event.context, context) {
@@ -180,9 +196,37 @@ pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
                 streams::enqueue(entry, call, context, lane, &[])?;
                 lane.has_one_more(context);
                 event.after.store(lane.after(), Ordering::Relaxed);
+                if event.is_captured.swap(false, Ordering::AcqRel) {
+                    event.captured().take();
+                }
                 recorded.replace(entry, signals.number.0)
             })
         })
+    })
+}
+
+/// An event stands for nodes of a graph from now on.
+///
+/// # Errors
+/// The API's code.
+pub fn capture(event: CUevent, recorded: capture::Recorded) -> CallResult<()> {
+    with(event, |event| {
+        *event.captured() = Some(recorded);
+        event.is_captured.store(true, Ordering::Release);
+        Ok(())
+    })
+}
+
+/// An event that is waited for or asked, which stands for no nodes.
+///
+/// # Errors
+/// `CUDA_ERROR_CAPTURED_EVENT`.
+fn with_recorded<R>(event: CUevent, work: impl FnOnce(&Event) -> CallResult<R>) -> CallResult<R> {
+    with(event, |event| {
+        match event.is_captured.load(Ordering::Acquire) {
+            true => Err(CUDA_ERROR_CAPTURED_EVENT),
+            false => work(event),
+        }
     })
 }
 
@@ -190,12 +234,19 @@ pub fn record(entry: u64, event: CUevent, stream: CUstream) -> CallResult<()> {
 ///
 /// # Errors
 /// The API's code.
-pub fn stream_waits(entry: u64, stream: CUstream, event: CUevent, flags: u32) -> CallResult<()> {
+pub fn stream_waits(entry: u64, stream: CUstream, handle: CUevent, flags: u32) -> CallResult<()> {
     if flags & !1 != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     context::with(|context| {
-        with(event, |event| {
+        with(handle, |event| {
+            let is_captured = event.is_captured.load(Ordering::Acquire);
+            if is_captured || capture::is_any() {
+                let recorded = event.captured().clone();
+                if capture::waits(stream, handle, recorded, flags == 1)? {
+                    return Ok(());
+                }
+            }
             streams::with_lane(context, stream, |lane| {
                 let recorded = event.recorded();
                 if recorded.latest == 0 {
@@ -239,7 +290,7 @@ fn post_wait(entry: u64, context: &Context, lane: &streams::Lane, recorded: u64)
 /// The code of what failed, or the API's for what went wrong on the way.
 pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
     context::permitted()?;
-    with(event, |event| {
+    with_recorded(event, |event| {
         let waited = event.waiting(entry, |recorded| {
             let observed = gil_guest::client()
                 .and_then(|client| client.observe(op, entry, &[recorded]))
@@ -256,7 +307,7 @@ pub fn finish(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
 /// `CUDA_ERROR_NOT_READY` if not, or as [`finish`].
 pub fn query(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
     context::permitted()?;
-    with(event, |event| match &*event.recorded() {
+    with_recorded(event, |event| match &*event.recorded() {
         Recorded { latest: 0, .. } => Ok(()),
         recorded => streams::is_over(entry, op, &event.context, recorded.latest),
     })
@@ -270,7 +321,7 @@ pub fn query(entry: u64, op: Op, event: CUevent) -> CallResult<()> {
 pub fn between(entry: u64, op: Op, start: CUevent, end: CUevent) -> CallResult<f32> {
     context::permitted()?;
     let ended_at = |event: CUevent| {
-        with(event, |event| {
+        with_recorded(event, |event| {
             let known = event.recorded();
             let recorded = known.latest;
             if recorded == 0 || event.flags & NO_TIMES != 0 {

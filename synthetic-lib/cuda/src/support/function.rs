@@ -6,7 +6,9 @@
 //! that a function could change. What a function writes may be the source of a copy behind
 //! it, whose bytes leave the program's memory where it is called: that call waits.
 
+use super::capture;
 use super::context::{self, Context};
+use super::graph::work::{Call, Work};
 use super::streams::{self, Lane};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
@@ -96,6 +98,11 @@ pub fn settle(lane: &Lane) {
 /// # Errors
 /// The API's code.
 pub fn put(entry: u64, op: Op, stream: CUstream, function: Function) -> CallResult<()> {
+    if let Function::Host(function, data) = function
+        && capture::takes(stream, || Ok(Work::Call(Call { function, data })))?
+    {
+        return Ok(());
+    }
     context::with(|context| {
         streams::with_lane(context, stream, |lane| {
             let client = gil_guest::client().map_err(|error| Guest::failed(op, &error))?;

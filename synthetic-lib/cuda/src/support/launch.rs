@@ -2,7 +2,9 @@
 //! fail later, so it travels in a batch.
 
 use super::Details;
+use super::capture;
 use super::context::{self, Context};
+use super::graph::work::{Kernel, Work};
 use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
@@ -115,6 +117,38 @@ impl Params {
     pub fn get(&self, index: usize) -> Option<(usize, usize)> {
         let (offset, size) = *self.all.get(index)?;
         Some((offset as usize, size as usize))
+    }
+
+    /// Where each stands.
+    pub fn offsets(&self) -> Vec<usize> {
+        self.all
+            .iter()
+            .map(|(offset, _)| *offset as usize)
+            .collect()
+    }
+
+    /// The values that the program has in either form.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE`.
+    ///
+    /// # Safety
+    /// As `cuLaunchKernel` of its values.
+    pub unsafe fn taken(
+        &self,
+        values: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> CallResult<Vec<u8>> {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut packed = self.unpacked(values, extra)?;
+            let values = packed.as_mut().map_or(values, Vec::as_mut_ptr);
+            match self.has_values(values) {
+                true if self.all.is_empty() => Ok(Vec::new()),
+                true => Ok(self.bytes(values)),
+                false => Err(CUDA_ERROR_INVALID_VALUE),
+            }
+        }
     }
 
     /// Whether there is a value for each.
@@ -478,8 +512,30 @@ pub unsafe fn launch(
             return done;
         }
     }
+    if capture::is_any() {
+        // SAFETY: the caller's.
+        let kernel = || unsafe { node(handle, geometry, (values, extra), &[]) };
+        if capture::takes(stream, kernel)? {
+            return Ok(());
+        }
+    }
     // SAFETY: the caller's.
     unsafe { other(entry, handle, geometry, stream, (values, extra)) }
+}
+
+/// A launch as a node of a graph.
+///
+/// # Safety
+/// As [`launch`].
+unsafe fn node(
+    handle: CUfunction,
+    geometry: &Geometry,
+    values: (*mut *mut c_void, *mut *mut c_void),
+    attributes: &[Attribute],
+) -> CallResult<Work> {
+    // SAFETY: the caller's.
+    let kernel = unsafe { Kernel::new(handle, *geometry, values, attributes.to_vec()) }?;
+    Ok(Work::Kernel(Box::new(kernel)))
 }
 
 /// A launch that is not the thread's latest one.
@@ -574,6 +630,13 @@ pub unsafe fn launch_with(
     (values, extra): (*mut *mut c_void, *mut *mut c_void),
     attributes: &[Attribute],
 ) -> CallResult<()> {
+    if capture::is_any() {
+        // SAFETY: the caller's.
+        let kernel = || unsafe { node(handle, geometry, (values, extra), attributes) };
+        if capture::takes(stream, kernel)? {
+            return Ok(());
+        }
+    }
     context::with(|context| {
         let object = Object::find(Kind::Function, handle)?;
         let Details::Function(function) = object.details() else {

@@ -2,6 +2,8 @@
 
 #![allow(non_snake_case)]
 
+mod captures;
+mod graphs;
 mod launches;
 mod libraries;
 mod linking;

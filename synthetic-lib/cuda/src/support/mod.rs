@@ -8,6 +8,8 @@
 //! | `streams` | streams, their order, and waiting for them |
 //! | `event` | events: records on the timeline |
 //! | `launch` | kernels |
+//! | `graph` | graphs: nodes, what they do, how they are launched, what they keep |
+//! | `capture` | streams whose work becomes nodes |
 //! | `function` | functions of the program's that streams call |
 //! | `stream_attribute` | what streams have besides flags and a priority |
 //! | `occupancy` | which blocks fill a device |
@@ -26,12 +28,14 @@
 //! | `export_tables` | tables of functions for NVIDIA's own libraries |
 //! | `manual` | the entry points |
 
+mod capture;
 pub mod context;
 mod copy;
 pub mod error;
 mod event;
 mod export_tables;
 mod function;
+mod graph;
 mod image;
 mod jit;
 mod large_pages;
@@ -59,6 +63,9 @@ use gil_guest::api::{Api, CallResult, Current, Kept};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::cuda::{self as wire, Kind};
+use graph::exec::Exec;
+use graph::user::User;
+use graph::{Graph, Place};
 use launch::Function;
 use library::{Kernel, Library};
 use link::Link;
@@ -94,15 +101,29 @@ pub enum Details {
     Kernel(Arc<Kernel>),
     /// A state of the linker.
     Link(Arc<Link>),
+    /// A graph.
+    Graph(Arc<Graph>),
+    /// A node of one.
+    Node(Place),
+    /// A graph as it is launched.
+    Exec(Arc<Exec>),
+    /// An object of the program's that graphs keep.
+    User(Arc<User>),
 }
 
 impl Details {
     /// The context that the object belongs to, and with which it goes.
     pub fn owner(&self) -> Option<&Arc<Context>> {
         match self {
-            Self::None | Self::Context(_) | Self::Pool(_) | Self::Library(_) | Self::Kernel(_) => {
-                None
-            }
+            Self::None
+            | Self::Context(_)
+            | Self::Pool(_)
+            | Self::Library(_)
+            | Self::Kernel(_)
+            | Self::Graph(_)
+            | Self::Node(_)
+            | Self::Exec(_)
+            | Self::User(_) => None,
             Self::Stream(stream) => Some(&stream.context),
             Self::Event(event) => Some(&event.context),
             Self::Module(module) => Some(&module.context),

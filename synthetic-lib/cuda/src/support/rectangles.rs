@@ -3,6 +3,7 @@
 
 use super::context;
 use super::copy::{Of, ended, host, nothing, on_device};
+use super::graph::work::{self, Set, Work};
 use super::{function, memory, streams};
 use crate::generated::manual::Request;
 use crate::generated::types::*;
@@ -211,8 +212,19 @@ pub unsafe fn copy_rectangle(of: Of, asked: *const CUDA_MEMCPY2D) -> CallResult<
     context::with(|context| context.healthy())?;
     // SAFETY: the caller's.
     let asked = unsafe { asked.as_ref() }.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if of.is_taken(|| rectangle(asked).map(|_| Work::Copy(Box::new(work::flat(asked)))))? {
+        return Ok(());
+    }
     // SAFETY: the caller's.
     rectangle(asked)?.map_or_else(nothing, |copy| unsafe { run(of, copy) })
+}
+
+/// Whether a copy of a box is one.
+///
+/// # Errors
+/// The API's code.
+pub fn checked(asked: &CUDA_MEMCPY3D) -> CallResult<()> {
+    r#box(asked).map(|_| ())
 }
 
 /// Copies a box.
@@ -226,6 +238,9 @@ pub unsafe fn copy_box(of: Of, asked: *const CUDA_MEMCPY3D) -> CallResult<()> {
     context::with(|context| context.healthy())?;
     // SAFETY: the caller's.
     let asked = unsafe { asked.as_ref() }.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if of.is_taken(|| r#box(asked).map(|_| Work::Copy(Box::new(*asked))))? {
+        return Ok(());
+    }
     // SAFETY: the caller's.
     r#box(asked)?.map_or_else(nothing, |copy| unsafe { run(of, copy) })
 }
@@ -339,6 +354,11 @@ pub struct Filled {
 /// # Errors
 /// The API's code.
 pub fn set(of: Of, filled: Filled) -> CallResult<()> {
+    let sizes = [filled.width, filled.height, filled.pitch];
+    let set = || Set::of(of.op, filled.to, filled.value, sizes);
+    if of.is_taken(|| set().map(Work::Set))? {
+        return Ok(());
+    }
     if filled.width == 0 || filled.height == 0 {
         return nothing();
     }

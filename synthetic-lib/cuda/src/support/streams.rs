@@ -3,6 +3,7 @@
 //! without work, on one queue and waited for on the other. The board's driver orders its own
 //! streams alike.
 
+use super::capture::{self, Joined};
 use super::context::{self, Context};
 use super::{Details, create, launch};
 use crate::generated::manual::{Guest, Object, Request};
@@ -46,6 +47,8 @@ pub struct Lane {
     after: AtomicU64,
     /// The mark that queries ask for, and behind how many operations it is.
     asked: Mutex<Option<(u64, u64)>>,
+    /// What it is captured by.
+    pub captured: Mutex<Option<Joined>>,
 }
 
 impl Lane {
@@ -60,12 +63,18 @@ impl Lane {
             behind: AtomicU64::new(0),
             after: AtomicU64::new(0),
             asked: Mutex::new(None),
+            captured: Mutex::new(None),
         }
     }
 
     /// A context's default stream.
     pub fn legacy(queue: Queue) -> Self {
         Self::new(Handle::NULL, queue, false)
+    }
+
+    /// Whether it and the default stream wait for each other.
+    pub fn is_blocking(&self) -> bool {
+        self.is_blocking
     }
 
     #[inline(always)]
@@ -116,13 +125,31 @@ pub struct Stream {
     pub priority: i32,
 }
 
-/// Does something with the stream behind a handle, of the current context; with an
-/// initial look at whether the context can go on.
+/// Does something with the stream behind a handle, of the current context, which is not
+/// captured; with an initial look at whether the context can go on.
 ///
 /// # Errors
 /// The API's code.
 #[inline(always)]
 pub fn with_lane<R>(
+    context: &Arc<Context>,
+    stream: CUstream,
+    work: impl FnOnce(&Lane) -> CallResult<R>,
+) -> CallResult<R> {
+    with_any_lane(context, stream, |lane| {
+        if capture::is_any() {
+            capture::refuse(context, lane)?;
+        }
+        work(lane)
+    })
+}
+
+/// The same with a stream that may be captured.
+///
+/// # Errors
+/// The API's code.
+#[inline(always)]
+pub fn with_any_lane<R>(
     context: &Arc<Context>,
     stream: CUstream,
     work: impl FnOnce(&Lane) -> CallResult<R>,
@@ -234,6 +261,7 @@ fn make_in(
 pub fn destroy(entry: u64, handle: CUstream) -> CallResult<()> {
     context::initialized()?;
     let stream = find(handle)?;
+    capture::forget(&stream.lane);
     Object::release(Kind::Stream, handle, entry)?;
     launch::changed();
     let context = &stream.context;

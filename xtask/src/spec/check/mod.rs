@@ -147,8 +147,11 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
                 let is_structure = raw.structs.contains_key(*name);
                 is_structure || api.types.contains_key(*name) || api.handles.contains_key(*name)
             });
-            let is_address = c.ctype.target().is_some_and(CType::is_void);
-            if known.is_none() && !is_address {
+            let target = c.ctype.target();
+            let is_address =
+                target.is_some_and(|to| to.is_void() || to.target().is_some_and(CType::is_void));
+            let is_function = matches!(c.ctype, CType::Function(_));
+            if known.is_none() && !is_address && !is_function {
                 return Err(place.error(Problem::UnknownType(c.ctype.to_string())));
             }
             all.push(Field { c, count });

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::generated::manual::Launches;
+use crate::support::capture;
 use crate::support::function::{self, Function};
 use crate::support::occupancy::{self, Search, Shared};
 use crate::support::stream_attribute;
@@ -231,11 +232,8 @@ impl Launches for Guest {
         hStream: CUstream,
         captureStatus: *mut CUstreamCaptureStatus,
     ) -> CUresult {
-        // There is no call that begins a capture.
-        let none = CU_STREAM_CAPTURE_STATUS_NONE;
-        let status = || of_stream(hStream, |_| none, |_| none);
         // SAFETY: the caller's.
-        unsafe { put(captureStatus, status) }
+        unsafe { put(captureStatus, || Ok(capture::info(hStream)?.status)) }
     }
 
     unsafe fn cuStreamGetDevice(_: u64, hStream: CUstream, device: *mut CUdevice) -> CUresult {

@@ -2,7 +2,7 @@
 //! stream is null or none is named, it is the calling thread's own.
 
 use super::*;
-use crate::generated::manual::{Launches, OwnStreams};
+use crate::generated::manual::{Captures, Graphs, Launches, OwnStreams};
 
 /// The thread's own default stream, by its name.
 const OWN: CUstream = std::ptr::without_provenance_mut(2);
@@ -376,5 +376,172 @@ impl OwnStreams for Guest {
     ) -> CUresult {
         // SAFETY: the caller's.
         unsafe { Self::cuStreamSetAttribute(entry, own(hStream), attr, value) }
+    }
+
+    unsafe fn cuGraphInstantiateWithParams_ptsz(
+        entry: u64,
+        phGraphExec: *mut CUgraphExec,
+        hGraph: CUgraph,
+        instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuGraphInstantiateWithParams(entry, phGraphExec, hGraph, instantiateParams) }
+    }
+
+    unsafe fn cuGraphUpload_ptsz(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hStream: CUstream,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuGraphUpload(entry, hGraphExec, own(hStream)) }
+    }
+
+    unsafe fn cuGraphLaunch_ptsz(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hStream: CUstream,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuGraphLaunch(entry, hGraphExec, own(hStream)) }
+    }
+
+    unsafe fn cuStreamBeginCapture_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuStreamBeginCapture_v2(entry, own(hStream), mode) }
+    }
+
+    unsafe fn cuStreamBeginCaptureToGraph_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        mode: CUstreamCaptureMode,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cuStreamBeginCaptureToGraph(
+                entry,
+                own(hStream),
+                hGraph,
+                dependencies,
+                dependencyData,
+                numDependencies,
+                mode,
+            )
+        }
+    }
+
+    unsafe fn cuStreamEndCapture_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        phGraph: *mut CUgraph,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuStreamEndCapture(entry, own(hStream), phGraph) }
+    }
+
+    unsafe fn cuStreamGetCaptureInfo_v3_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        edgeData_out: *mut *const CUgraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cuStreamGetCaptureInfo_v3(
+                entry,
+                own(hStream),
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                edgeData_out,
+                numDependencies_out,
+            )
+        }
+    }
+
+    unsafe fn cuStreamGetCaptureInfo_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+        graph_out: *mut CUgraph,
+        dependencies_out: *mut *const CUgraphNode,
+        numDependencies_out: *mut usize,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cuStreamGetCaptureInfo_v2(
+                entry,
+                own(hStream),
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                numDependencies_out,
+            )
+        }
+    }
+
+    unsafe fn cuStreamGetCaptureInfo_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        captureStatus_out: *mut CUstreamCaptureStatus,
+        id_out: *mut cuuint64_t,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { Self::cuStreamGetCaptureInfo(entry, own(hStream), captureStatus_out, id_out) }
+    }
+
+    unsafe fn cuStreamUpdateCaptureDependencies_v2_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cuStreamUpdateCaptureDependencies_v2(
+                entry,
+                own(hStream),
+                dependencies,
+                dependencyData,
+                numDependencies,
+                flags,
+            )
+        }
+    }
+
+    unsafe fn cuStreamUpdateCaptureDependencies_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        dependencies: *mut CUgraphNode,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cuStreamUpdateCaptureDependencies(
+                entry,
+                own(hStream),
+                dependencies,
+                numDependencies,
+                flags,
+            )
+        }
     }
 }
