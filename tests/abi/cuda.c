@@ -650,6 +650,32 @@ _Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies_v2_ptsz), CUre
 	"cuStreamUpdateCaptureDependencies_v2_ptsz");
 _Static_assert(SAME(__typeof__(&cuStreamUpdateCaptureDependencies_ptsz), CUresult (*)(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags)),
 	"cuStreamUpdateCaptureDependencies_ptsz");
+_Static_assert(SAME(__typeof__(&cuDevicePrimaryCtxRelease), CUresult (*)(CUdevice dev)),
+	"cuDevicePrimaryCtxRelease");
+_Static_assert(SAME(__typeof__(&cuDevicePrimaryCtxReset), CUresult (*)(CUdevice dev)),
+	"cuDevicePrimaryCtxReset");
+_Static_assert(SAME(__typeof__(&cuDevicePrimaryCtxSetFlags), CUresult (*)(CUdevice dev, unsigned int flags)),
+	"cuDevicePrimaryCtxSetFlags");
+_Static_assert(SAME(__typeof__(&cuCtxPopCurrent), CUresult (*)(CUcontext *pctx)),
+	"cuCtxPopCurrent");
+_Static_assert(SAME(__typeof__(&cuCtxPushCurrent), CUresult (*)(CUcontext ctx)),
+	"cuCtxPushCurrent");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchAsync), CUresult (*)(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)),
+	"cuMemPrefetchAsync");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchAsync_v2), CUresult (*)(CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream)),
+	"cuMemPrefetchAsync_v2");
+_Static_assert(SAME(__typeof__(&cuStreamWaitValue32), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWaitValue32");
+_Static_assert(SAME(__typeof__(&cuStreamWaitValue32_v2), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWaitValue32_v2");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue32), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWriteValue32");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue32_v2), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWriteValue32_v2");
+_Static_assert(SAME(__typeof__(&cuStreamBatchMemOp), CUresult (*)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)),
+	"cuStreamBatchMemOp");
+_Static_assert(SAME(__typeof__(&cuStreamBatchMemOp_v2), CUresult (*)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)),
+	"cuStreamBatchMemOp_v2");
 
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
@@ -678,6 +704,7 @@ _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attrib
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int32_t), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
+_Static_assert(sizeof(cuuint32_t) == sizeof(uint32_t), "cuuint32_t");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->flags), cuuint64_t), "CUDA_GRAPH_INSTANTIATE_PARAMS.flags");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hUploadStream), CUstream), "CUDA_GRAPH_INSTANTIATE_PARAMS.hUploadStream");
@@ -786,6 +813,7 @@ _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->win32SecurityAttributes), 
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->maxSize), size_t), "CUmemPoolProps.maxSize");
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->usage), unsigned short), "CUmemPoolProps.usage");
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->reserved), unsigned char[54]), "CUmemPoolProps.reserved");
+_Static_assert(SAME(__typeof__(((CUstreamBatchMemOpParams *)0)->pad), cuuint64_t[6]), "CUstreamBatchMemOpParams.pad");
 _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes");
 
 _Static_assert((int64_t)(CUDA_ERROR_ALREADY_MAPPED) == 208, "CUDA_ERROR_ALREADY_MAPPED");

@@ -238,7 +238,15 @@ impl References for Driver {
                 Kind::Link => cuLinkDestroy.map(|end| end(object.cast())),
                 // A device's own is not destroyed by that.
                 Kind::Pool => cuMemPoolDestroy.map(|end| end(object.cast())),
-                Kind::Function | Kind::Event | Kind::Array | Kind::Library | Kind::Kernel => None,
+                Kind::Function
+                | Kind::Event
+                | Kind::Array
+                | Kind::Library
+                | Kind::Kernel
+                | Kind::Graph
+                | Kind::GraphNode
+                | Kind::GraphExec
+                | Kind::UserObject => None,
             }
         };
     }

@@ -1,9 +1,10 @@
 //! What the device says of itself.
 
-use crate::SHARED_MAX;
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
 
+/// Most shared memory of a block whose function asks for it.
+pub const SHARED_OPTIN: u32 = 227 << 10;
 /// Its architecture: 9.0.
 pub const ARCHITECTURE: u32 = 90;
 
@@ -31,8 +32,14 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         15 | 16 => 1,
         // One that the guest's library answers, for a test: here it is there.
         83 => 1,
-        // Threads of a multiprocessor; cooperative launches, clusters.
+        // Threads of a multiprocessor, its blocks and registers, its shared memory and what of it a
+        // block may ask for; the cache; cooperative launches, clusters.
         39 => 2048,
+        106 => 32,
+        82 => 65536,
+        81 => 228 << 10,
+        97 => SHARED_OPTIN as c_int,
+        38 => 50 << 20,
         95 | 120 => 1,
         75 => (ARCHITECTURE / 10) as c_int,
         76 => (ARCHITECTURE % 10) as c_int,
@@ -61,7 +68,7 @@ pub fn function_attribute(name: c_int) -> Option<c_int> {
 /// are placed.
 pub fn function_setting(name: c_int) -> Option<RangeInclusive<c_int>> {
     Some(match name {
-        8 => 0..=SHARED_MAX as c_int,
+        8 => 0..=SHARED_OPTIN as c_int,
         9 => -1..=100,
         11..=13 => 0..=16,
         14 => 0..=1,

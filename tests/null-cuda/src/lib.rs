@@ -597,6 +597,8 @@ pub unsafe extern "C" fn cuLaunchKernel(
         let known = state.functions.get(function).ok_or(INVALID_HANDLE)?;
         let (kernel, context) = (known.kernel.clone(), known.context);
         let (module, cache) = (known.module, known.cache);
+        // What the program asked for by an attribute.
+        let asked = known.set.get(&8).map_or(0, |bytes| bytes.unsigned_abs());
         if context != state.current_handle()? || !extra.is_null() {
             return Err(INVALID_CONTEXT);
         }
@@ -604,7 +606,11 @@ pub unsafe extern "C" fn cuLaunchKernel(
         let blocks = [grid_x, grid_y, grid_z].map(u64::from);
         let threads = threads.iter().product::<u64>();
         let blocks = blocks.iter().fold(1u64, |all, n| all.saturating_mul(*n));
-        if threads == 0 || threads > THREADS_MAX.into() || blocks == 0 || shared > SHARED_MAX {
+        if threads == 0
+            || threads > THREADS_MAX.into()
+            || blocks == 0
+            || shared > SHARED_MAX.max(asked)
+        {
             return Err(INVALID_VALUE);
         }
         let params = unsafe { params(&kernel, values) }?;

@@ -713,6 +713,32 @@ pub const CU_STREAM_GET_CAPTURE_INFO_PTSZ: Op = Op::new(API, 612);
 pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES_V2_PTSZ: Op = Op::new(API, 613);
 /// `cuStreamUpdateCaptureDependencies_ptsz`.
 pub const CU_STREAM_UPDATE_CAPTURE_DEPENDENCIES_PTSZ: Op = Op::new(API, 614);
+/// `cuDevicePrimaryCtxRelease`.
+pub const CU_DEVICE_PRIMARY_CTX_RELEASE: Op = Op::new(API, 615);
+/// `cuDevicePrimaryCtxReset`.
+pub const CU_DEVICE_PRIMARY_CTX_RESET: Op = Op::new(API, 616);
+/// `cuDevicePrimaryCtxSetFlags`.
+pub const CU_DEVICE_PRIMARY_CTX_SET_FLAGS: Op = Op::new(API, 617);
+/// `cuCtxPopCurrent`.
+pub const CU_CTX_POP_CURRENT: Op = Op::new(API, 618);
+/// `cuCtxPushCurrent`.
+pub const CU_CTX_PUSH_CURRENT: Op = Op::new(API, 619);
+/// `cuMemPrefetchAsync`.
+pub const CU_MEM_PREFETCH_ASYNC: Op = Op::new(API, 620);
+/// `cuMemPrefetchAsync_v2`.
+pub const CU_MEM_PREFETCH_ASYNC_V2: Op = Op::new(API, 621);
+/// `cuStreamWaitValue32`.
+pub const CU_STREAM_WAIT_VALUE32: Op = Op::new(API, 622);
+/// `cuStreamWaitValue32_v2`.
+pub const CU_STREAM_WAIT_VALUE32_V2: Op = Op::new(API, 623);
+/// `cuStreamWriteValue32`.
+pub const CU_STREAM_WRITE_VALUE32: Op = Op::new(API, 624);
+/// `cuStreamWriteValue32_v2`.
+pub const CU_STREAM_WRITE_VALUE32_V2: Op = Op::new(API, 625);
+/// `cuStreamBatchMemOp`.
+pub const CU_STREAM_BATCH_MEM_OP: Op = Op::new(API, 626);
+/// `cuStreamBatchMemOp_v2`.
+pub const CU_STREAM_BATCH_MEM_OP_V2: Op = Op::new(API, 627);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2213,6 +2239,71 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 614,
         name: "cuStreamUpdateCaptureDependencies_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 615,
+        name: "cuDevicePrimaryCtxRelease",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 616,
+        name: "cuDevicePrimaryCtxReset",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 617,
+        name: "cuDevicePrimaryCtxSetFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 618,
+        name: "cuCtxPopCurrent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 619,
+        name: "cuCtxPushCurrent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 620,
+        name: "cuMemPrefetchAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 621,
+        name: "cuMemPrefetchAsync_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 622,
+        name: "cuStreamWaitValue32",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 623,
+        name: "cuStreamWaitValue32_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 624,
+        name: "cuStreamWriteValue32",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 625,
+        name: "cuStreamWriteValue32_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 626,
+        name: "cuStreamBatchMemOp",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 627,
+        name: "cuStreamBatchMemOp_v2",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {

@@ -39,6 +39,7 @@ pub type CUpointer_attribute = i32;
 pub type CUresult = i32;
 pub type CUstreamCaptureMode = i32;
 pub type CUstreamCaptureStatus = i32;
+pub type cuuint32_t = u32;
 pub type cuuint64_t = u64;
 
 /// What a `CUarray` points to.
@@ -353,6 +354,13 @@ pub struct CUmemPoolProps {
     pub maxSize: usize,
     pub usage: u16,
     pub reserved: [u8; 54],
+}
+
+/// `CUstreamBatchMemOpParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUstreamBatchMemOpParams {
+    pub pad: [cuuint64_t; 6],
 }
 
 /// `CUuuid`.
@@ -1527,3 +1535,37 @@ pub type cuStreamUpdateCaptureDependencies_v2_ptsz_fn = unsafe extern "C" fn(
 /// `cuStreamUpdateCaptureDependencies_ptsz`.
 pub type cuStreamUpdateCaptureDependencies_ptsz_fn =
     unsafe extern "C" fn(CUstream, *mut CUgraphNode, usize, c_uint) -> CUresult;
+/// `cuDevicePrimaryCtxRelease`.
+pub type cuDevicePrimaryCtxRelease_fn = unsafe extern "C" fn(CUdevice) -> CUresult;
+/// `cuDevicePrimaryCtxReset`.
+pub type cuDevicePrimaryCtxReset_fn = unsafe extern "C" fn(CUdevice) -> CUresult;
+/// `cuDevicePrimaryCtxSetFlags`.
+pub type cuDevicePrimaryCtxSetFlags_fn = unsafe extern "C" fn(CUdevice, c_uint) -> CUresult;
+/// `cuCtxPopCurrent`.
+pub type cuCtxPopCurrent_fn = unsafe extern "C" fn(*mut CUcontext) -> CUresult;
+/// `cuCtxPushCurrent`.
+pub type cuCtxPushCurrent_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
+/// `cuMemPrefetchAsync`.
+pub type cuMemPrefetchAsync_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUdevice, CUstream) -> CUresult;
+/// `cuMemPrefetchAsync_v2`.
+pub type cuMemPrefetchAsync_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUmemLocation, c_uint, CUstream) -> CUresult;
+/// `cuStreamWaitValue32`.
+pub type cuStreamWaitValue32_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamWaitValue32_v2`.
+pub type cuStreamWaitValue32_v2_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue32`.
+pub type cuStreamWriteValue32_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue32_v2`.
+pub type cuStreamWriteValue32_v2_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamBatchMemOp`.
+pub type cuStreamBatchMemOp_fn =
+    unsafe extern "C" fn(CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint) -> CUresult;
+/// `cuStreamBatchMemOp_v2`.
+pub type cuStreamBatchMemOp_v2_fn =
+    unsafe extern "C" fn(CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint) -> CUresult;

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 297] = [
+static EXPORTS: [Export; 310] = [
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -67,8 +67,16 @@ static EXPORTS: [Export; 297] = [
         address: cuCtxGetStreamPriorityRange as *const c_void,
     },
     Export {
+        name: c"cuCtxPopCurrent",
+        address: cuCtxPopCurrent as *const c_void,
+    },
+    Export {
         name: c"cuCtxPopCurrent_v2",
         address: cuCtxPopCurrent_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuCtxPushCurrent",
+        address: cuCtxPushCurrent as *const c_void,
     },
     Export {
         name: c"cuCtxPushCurrent_v2",
@@ -147,8 +155,16 @@ static EXPORTS: [Export; 297] = [
         address: cuDevicePrimaryCtxGetState as *const c_void,
     },
     Export {
+        name: c"cuDevicePrimaryCtxRelease",
+        address: cuDevicePrimaryCtxRelease as *const c_void,
+    },
+    Export {
         name: c"cuDevicePrimaryCtxRelease_v2",
         address: cuDevicePrimaryCtxRelease_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuDevicePrimaryCtxReset",
+        address: cuDevicePrimaryCtxReset as *const c_void,
     },
     Export {
         name: c"cuDevicePrimaryCtxReset_v2",
@@ -157,6 +173,10 @@ static EXPORTS: [Export; 297] = [
     Export {
         name: c"cuDevicePrimaryCtxRetain",
         address: cuDevicePrimaryCtxRetain as *const c_void,
+    },
+    Export {
+        name: c"cuDevicePrimaryCtxSetFlags",
+        address: cuDevicePrimaryCtxSetFlags as *const c_void,
     },
     Export {
         name: c"cuDevicePrimaryCtxSetFlags_v2",
@@ -759,6 +779,14 @@ static EXPORTS: [Export; 297] = [
         address: cuMemPoolTrimTo as *const c_void,
     },
     Export {
+        name: c"cuMemPrefetchAsync",
+        address: cuMemPrefetchAsync as *const c_void,
+    },
+    Export {
+        name: c"cuMemPrefetchAsync_v2",
+        address: cuMemPrefetchAsync_v2 as *const c_void,
+    },
+    Export {
         name: c"cuMemcpy",
         address: cuMemcpy as *const c_void,
     },
@@ -1011,6 +1039,14 @@ static EXPORTS: [Export; 297] = [
         address: cuStreamAddCallback_ptsz as *const c_void,
     },
     Export {
+        name: c"cuStreamBatchMemOp",
+        address: cuStreamBatchMemOp as *const c_void,
+    },
+    Export {
+        name: c"cuStreamBatchMemOp_v2",
+        address: cuStreamBatchMemOp_v2 as *const c_void,
+    },
+    Export {
         name: c"cuStreamBeginCapture",
         address: cuStreamBeginCapture as *const c_void,
     },
@@ -1185,6 +1221,22 @@ static EXPORTS: [Export; 297] = [
     Export {
         name: c"cuStreamWaitEvent_ptsz",
         address: cuStreamWaitEvent_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWaitValue32",
+        address: cuStreamWaitValue32 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWaitValue32_v2",
+        address: cuStreamWaitValue32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWriteValue32",
+        address: cuStreamWriteValue32 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWriteValue32_v2",
+        address: cuStreamWriteValue32_v2 as *const c_void,
     },
     Export {
         name: c"cuThreadExchangeStreamCaptureMode",

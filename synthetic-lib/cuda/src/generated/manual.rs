@@ -1348,6 +1348,136 @@ pub trait Linking {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Others {
+    /// `cuDevicePrimaryCtxRelease`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDevicePrimaryCtxRelease(entry: u64, dev: CUdevice) -> CUresult;
+
+    /// `cuDevicePrimaryCtxReset`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDevicePrimaryCtxReset(entry: u64, dev: CUdevice) -> CUresult;
+
+    /// `cuDevicePrimaryCtxSetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDevicePrimaryCtxSetFlags(entry: u64, dev: CUdevice, flags: c_uint) -> CUresult;
+
+    /// `cuCtxPopCurrent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxPopCurrent(entry: u64, pctx: *mut CUcontext) -> CUresult;
+
+    /// `cuCtxPushCurrent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxPushCurrent(entry: u64, ctx: CUcontext) -> CUresult;
+
+    /// `cuMemPrefetchAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        dstDevice: CUdevice,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync_v2(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        location: CUmemLocation,
+        flags: c_uint,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuStreamWaitValue32`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWaitValue32(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWaitValue32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWaitValue32_v2(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue32`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue32(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue32_v2(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamBatchMemOp`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBatchMemOp(
+        entry: u64,
+        stream: CUstream,
+        count: c_uint,
+        paramArray: *mut CUstreamBatchMemOpParams,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamBatchMemOp_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBatchMemOp_v2(
+        entry: u64,
+        stream: CUstream,
+        count: c_uint,
+        paramArray: *mut CUstreamBatchMemOpParams,
+        flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait OwnStreams {
     /// `cuMemcpyHtoD_v2_ptds`.
     ///

@@ -7,6 +7,7 @@ mod graphs;
 mod launches;
 mod libraries;
 mod linking;
+mod others;
 mod own_streams;
 
 use super::copy::{self, Of};

@@ -88,19 +88,10 @@ fn of_thread(name: &CStr) -> *mut c_void {
         .unwrap_or(std::ptr::null_mut())
 }
 
-/// Functions that programs ask for by an earlier version than that of their symbol here, whose arguments
-/// are the same: NVIDIA's runtime, or (the linker's) for 64 bits.
+/// Functions that programs ask for by another name or an earlier version than those of their symbol here,
+/// whose arguments are the same: the linker's for 64 bits, and what CUDA 12 calls by the short name.
 const EARLIER: &[(&CStr, c_int, &CStr)] = &[
-    (
-        c"cuDevicePrimaryCtxRelease",
-        7000,
-        c"cuDevicePrimaryCtxRelease_v2",
-    ),
-    (
-        c"cuDevicePrimaryCtxReset",
-        7000,
-        c"cuDevicePrimaryCtxReset_v2",
-    ),
+    (c"cuGraphInstantiate", 12000, c"cuGraphInstantiateWithFlags"),
     (c"cuLinkCreate", 5050, c"cuLinkCreate_v2"),
     (c"cuLinkAddData", 5050, c"cuLinkAddData_v2"),
     (c"cuLinkAddFile", 5050, c"cuLinkAddFile_v2"),
@@ -126,7 +117,9 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
         5050,
         c"cuCtxGetStreamPriorityRange",
     ),
+    (c"cuCtxPopCurrent", 2000, c"cuCtxPopCurrent"),
     (c"cuCtxPopCurrent", 4000, c"cuCtxPopCurrent_v2"),
+    (c"cuCtxPushCurrent", 2000, c"cuCtxPushCurrent"),
     (c"cuCtxPushCurrent", 4000, c"cuCtxPushCurrent_v2"),
     (c"cuCtxSetCacheConfig", 3020, c"cuCtxSetCacheConfig"),
     (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
@@ -160,9 +153,15 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     ),
     (
         c"cuDevicePrimaryCtxRelease",
+        7000,
+        c"cuDevicePrimaryCtxRelease",
+    ),
+    (
+        c"cuDevicePrimaryCtxRelease",
         11000,
         c"cuDevicePrimaryCtxRelease_v2",
     ),
+    (c"cuDevicePrimaryCtxReset", 7000, c"cuDevicePrimaryCtxReset"),
     (
         c"cuDevicePrimaryCtxReset",
         11000,
@@ -172,6 +171,11 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
         c"cuDevicePrimaryCtxRetain",
         7000,
         c"cuDevicePrimaryCtxRetain",
+    ),
+    (
+        c"cuDevicePrimaryCtxSetFlags",
+        7000,
+        c"cuDevicePrimaryCtxSetFlags",
     ),
     (
         c"cuDevicePrimaryCtxSetFlags",
@@ -202,6 +206,234 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuGetExportTable", 3000, c"cuGetExportTable"),
     (c"cuGetProcAddress", 11030, c"cuGetProcAddress"),
     (c"cuGetProcAddress", 12000, c"cuGetProcAddress_v2"),
+    (
+        c"cuGraphAddChildGraphNode",
+        10000,
+        c"cuGraphAddChildGraphNode",
+    ),
+    (c"cuGraphAddDependencies", 10000, c"cuGraphAddDependencies"),
+    (
+        c"cuGraphAddDependencies",
+        12030,
+        c"cuGraphAddDependencies_v2",
+    ),
+    (c"cuGraphAddEmptyNode", 10000, c"cuGraphAddEmptyNode"),
+    (
+        c"cuGraphAddEventRecordNode",
+        11010,
+        c"cuGraphAddEventRecordNode",
+    ),
+    (
+        c"cuGraphAddEventWaitNode",
+        11010,
+        c"cuGraphAddEventWaitNode",
+    ),
+    (c"cuGraphAddHostNode", 10000, c"cuGraphAddHostNode"),
+    (c"cuGraphAddKernelNode", 10000, c"cuGraphAddKernelNode"),
+    (c"cuGraphAddKernelNode", 12000, c"cuGraphAddKernelNode_v2"),
+    (c"cuGraphAddMemcpyNode", 10000, c"cuGraphAddMemcpyNode"),
+    (c"cuGraphAddMemsetNode", 10000, c"cuGraphAddMemsetNode"),
+    (
+        c"cuGraphChildGraphNodeGetGraph",
+        10000,
+        c"cuGraphChildGraphNodeGetGraph",
+    ),
+    (c"cuGraphClone", 10000, c"cuGraphClone"),
+    (c"cuGraphCreate", 10000, c"cuGraphCreate"),
+    (c"cuGraphDebugDotPrint", 11030, c"cuGraphDebugDotPrint"),
+    (c"cuGraphDestroy", 10000, c"cuGraphDestroy"),
+    (c"cuGraphDestroyNode", 10000, c"cuGraphDestroyNode"),
+    (
+        c"cuGraphEventRecordNodeGetEvent",
+        11010,
+        c"cuGraphEventRecordNodeGetEvent",
+    ),
+    (
+        c"cuGraphEventRecordNodeSetEvent",
+        11010,
+        c"cuGraphEventRecordNodeSetEvent",
+    ),
+    (
+        c"cuGraphEventWaitNodeGetEvent",
+        11010,
+        c"cuGraphEventWaitNodeGetEvent",
+    ),
+    (
+        c"cuGraphEventWaitNodeSetEvent",
+        11010,
+        c"cuGraphEventWaitNodeSetEvent",
+    ),
+    (
+        c"cuGraphExecChildGraphNodeSetParams",
+        11010,
+        c"cuGraphExecChildGraphNodeSetParams",
+    ),
+    (c"cuGraphExecDestroy", 10000, c"cuGraphExecDestroy"),
+    (
+        c"cuGraphExecEventRecordNodeSetEvent",
+        11010,
+        c"cuGraphExecEventRecordNodeSetEvent",
+    ),
+    (
+        c"cuGraphExecEventWaitNodeSetEvent",
+        11010,
+        c"cuGraphExecEventWaitNodeSetEvent",
+    ),
+    (c"cuGraphExecGetFlags", 12000, c"cuGraphExecGetFlags"),
+    (
+        c"cuGraphExecHostNodeSetParams",
+        10020,
+        c"cuGraphExecHostNodeSetParams",
+    ),
+    (
+        c"cuGraphExecKernelNodeSetParams",
+        10010,
+        c"cuGraphExecKernelNodeSetParams",
+    ),
+    (
+        c"cuGraphExecKernelNodeSetParams",
+        12000,
+        c"cuGraphExecKernelNodeSetParams_v2",
+    ),
+    (
+        c"cuGraphExecMemcpyNodeSetParams",
+        10020,
+        c"cuGraphExecMemcpyNodeSetParams",
+    ),
+    (
+        c"cuGraphExecMemsetNodeSetParams",
+        10020,
+        c"cuGraphExecMemsetNodeSetParams",
+    ),
+    (c"cuGraphExecUpdate", 10020, c"cuGraphExecUpdate"),
+    (c"cuGraphExecUpdate", 12000, c"cuGraphExecUpdate_v2"),
+    (c"cuGraphGetEdges", 10000, c"cuGraphGetEdges"),
+    (c"cuGraphGetEdges", 12030, c"cuGraphGetEdges_v2"),
+    (c"cuGraphGetNodes", 10000, c"cuGraphGetNodes"),
+    (c"cuGraphGetRootNodes", 10000, c"cuGraphGetRootNodes"),
+    (
+        c"cuGraphHostNodeGetParams",
+        10000,
+        c"cuGraphHostNodeGetParams",
+    ),
+    (
+        c"cuGraphHostNodeSetParams",
+        10000,
+        c"cuGraphHostNodeSetParams",
+    ),
+    (c"cuGraphInstantiate", 10000, c"cuGraphInstantiate"),
+    (c"cuGraphInstantiate", 11000, c"cuGraphInstantiate_v2"),
+    (
+        c"cuGraphInstantiateWithFlags",
+        11040,
+        c"cuGraphInstantiateWithFlags",
+    ),
+    (
+        c"cuGraphInstantiateWithParams",
+        12000,
+        c"cuGraphInstantiateWithParams",
+    ),
+    (
+        c"cuGraphKernelNodeCopyAttributes",
+        11000,
+        c"cuGraphKernelNodeCopyAttributes",
+    ),
+    (
+        c"cuGraphKernelNodeGetAttribute",
+        11000,
+        c"cuGraphKernelNodeGetAttribute",
+    ),
+    (
+        c"cuGraphKernelNodeGetParams",
+        10000,
+        c"cuGraphKernelNodeGetParams",
+    ),
+    (
+        c"cuGraphKernelNodeGetParams",
+        12000,
+        c"cuGraphKernelNodeGetParams_v2",
+    ),
+    (
+        c"cuGraphKernelNodeSetAttribute",
+        11000,
+        c"cuGraphKernelNodeSetAttribute",
+    ),
+    (
+        c"cuGraphKernelNodeSetParams",
+        10000,
+        c"cuGraphKernelNodeSetParams",
+    ),
+    (
+        c"cuGraphKernelNodeSetParams",
+        12000,
+        c"cuGraphKernelNodeSetParams_v2",
+    ),
+    (c"cuGraphLaunch", 10000, c"cuGraphLaunch"),
+    (
+        c"cuGraphMemcpyNodeGetParams",
+        10000,
+        c"cuGraphMemcpyNodeGetParams",
+    ),
+    (
+        c"cuGraphMemcpyNodeSetParams",
+        10000,
+        c"cuGraphMemcpyNodeSetParams",
+    ),
+    (
+        c"cuGraphMemsetNodeGetParams",
+        10000,
+        c"cuGraphMemsetNodeGetParams",
+    ),
+    (
+        c"cuGraphMemsetNodeSetParams",
+        10000,
+        c"cuGraphMemsetNodeSetParams",
+    ),
+    (c"cuGraphNodeFindInClone", 10000, c"cuGraphNodeFindInClone"),
+    (
+        c"cuGraphNodeGetDependencies",
+        10000,
+        c"cuGraphNodeGetDependencies",
+    ),
+    (
+        c"cuGraphNodeGetDependencies",
+        12030,
+        c"cuGraphNodeGetDependencies_v2",
+    ),
+    (
+        c"cuGraphNodeGetDependentNodes",
+        10000,
+        c"cuGraphNodeGetDependentNodes",
+    ),
+    (
+        c"cuGraphNodeGetDependentNodes",
+        12030,
+        c"cuGraphNodeGetDependentNodes_v2",
+    ),
+    (c"cuGraphNodeGetEnabled", 11060, c"cuGraphNodeGetEnabled"),
+    (c"cuGraphNodeGetType", 10000, c"cuGraphNodeGetType"),
+    (c"cuGraphNodeSetEnabled", 11060, c"cuGraphNodeSetEnabled"),
+    (
+        c"cuGraphReleaseUserObject",
+        11030,
+        c"cuGraphReleaseUserObject",
+    ),
+    (
+        c"cuGraphRemoveDependencies",
+        10000,
+        c"cuGraphRemoveDependencies",
+    ),
+    (
+        c"cuGraphRemoveDependencies",
+        12030,
+        c"cuGraphRemoveDependencies_v2",
+    ),
+    (
+        c"cuGraphRetainUserObject",
+        11030,
+        c"cuGraphRetainUserObject",
+    ),
+    (c"cuGraphUpload", 11010, c"cuGraphUpload"),
     (c"cuInit", 2000, c"cuInit"),
     (c"cuKernelGetAttribute", 12000, c"cuKernelGetAttribute"),
     (c"cuKernelGetFunction", 12000, c"cuKernelGetFunction"),
@@ -270,6 +502,8 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuMemPoolSetAccess", 11020, c"cuMemPoolSetAccess"),
     (c"cuMemPoolSetAttribute", 11020, c"cuMemPoolSetAttribute"),
     (c"cuMemPoolTrimTo", 11020, c"cuMemPoolTrimTo"),
+    (c"cuMemPrefetchAsync", 8000, c"cuMemPrefetchAsync"),
+    (c"cuMemPrefetchAsync", 12020, c"cuMemPrefetchAsync_v2"),
     (c"cuMemcpy", 4000, c"cuMemcpy"),
     (c"cuMemcpy2D", 3020, c"cuMemcpy2D_v2"),
     (c"cuMemcpy2DAsync", 3020, c"cuMemcpy2DAsync_v2"),
@@ -354,6 +588,15 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuPointerGetAttributes", 7000, c"cuPointerGetAttributes"),
     (c"cuPointerSetAttribute", 6000, c"cuPointerSetAttribute"),
     (c"cuStreamAddCallback", 5000, c"cuStreamAddCallback"),
+    (c"cuStreamBatchMemOp", 8000, c"cuStreamBatchMemOp"),
+    (c"cuStreamBatchMemOp", 11070, c"cuStreamBatchMemOp_v2"),
+    (c"cuStreamBeginCapture", 10000, c"cuStreamBeginCapture"),
+    (c"cuStreamBeginCapture", 10010, c"cuStreamBeginCapture_v2"),
+    (
+        c"cuStreamBeginCaptureToGraph",
+        12030,
+        c"cuStreamBeginCaptureToGraph",
+    ),
     (c"cuStreamCopyAttributes", 11000, c"cuStreamCopyAttributes"),
     (c"cuStreamCreate", 2000, c"cuStreamCreate"),
     (
@@ -362,7 +605,19 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
         c"cuStreamCreateWithPriority",
     ),
     (c"cuStreamDestroy", 4000, c"cuStreamDestroy_v2"),
+    (c"cuStreamEndCapture", 10000, c"cuStreamEndCapture"),
     (c"cuStreamGetAttribute", 11000, c"cuStreamGetAttribute"),
+    (c"cuStreamGetCaptureInfo", 10010, c"cuStreamGetCaptureInfo"),
+    (
+        c"cuStreamGetCaptureInfo",
+        11030,
+        c"cuStreamGetCaptureInfo_v2",
+    ),
+    (
+        c"cuStreamGetCaptureInfo",
+        12030,
+        c"cuStreamGetCaptureInfo_v3",
+    ),
     (c"cuStreamGetCtx", 9020, c"cuStreamGetCtx"),
     (c"cuStreamGetDevice", 12080, c"cuStreamGetDevice"),
     (c"cuStreamGetFlags", 5050, c"cuStreamGetFlags"),
@@ -372,7 +627,29 @@ const SYMBOLS: &[(&CStr, c_int, &CStr)] = &[
     (c"cuStreamQuery", 2000, c"cuStreamQuery"),
     (c"cuStreamSetAttribute", 11000, c"cuStreamSetAttribute"),
     (c"cuStreamSynchronize", 2000, c"cuStreamSynchronize"),
+    (
+        c"cuStreamUpdateCaptureDependencies",
+        11030,
+        c"cuStreamUpdateCaptureDependencies",
+    ),
+    (
+        c"cuStreamUpdateCaptureDependencies",
+        12030,
+        c"cuStreamUpdateCaptureDependencies_v2",
+    ),
     (c"cuStreamWaitEvent", 3020, c"cuStreamWaitEvent"),
+    (c"cuStreamWaitValue32", 8000, c"cuStreamWaitValue32"),
+    (c"cuStreamWaitValue32", 11070, c"cuStreamWaitValue32_v2"),
+    (c"cuStreamWriteValue32", 8000, c"cuStreamWriteValue32"),
+    (c"cuStreamWriteValue32", 11070, c"cuStreamWriteValue32_v2"),
+    (
+        c"cuThreadExchangeStreamCaptureMode",
+        10010,
+        c"cuThreadExchangeStreamCaptureMode",
+    ),
+    (c"cuUserObjectCreate", 11030, c"cuUserObjectCreate"),
+    (c"cuUserObjectRelease", 11030, c"cuUserObjectRelease"),
+    (c"cuUserObjectRetain", 11030, c"cuUserObjectRetain"),
 ];
 
 #[cfg(test)]
@@ -423,10 +700,15 @@ mod tests {
             Ok(c"cuEventElapsedTime_v2")
         );
         let reset = of(c"cuDevicePrimaryCtxReset", 7000);
-        assert_eq!(reset, Ok(c"cuDevicePrimaryCtxReset_v2"));
-        assert_eq!(of(c"cuDevicePrimaryCtxReset", 13000), reset);
+        assert_eq!(reset, Ok(c"cuDevicePrimaryCtxReset"));
+        assert_eq!(
+            of(c"cuDevicePrimaryCtxReset", 13000),
+            Ok(c"cuDevicePrimaryCtxReset_v2")
+        );
         let none = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-        assert_eq!(of(c"cuGraphCreate", 13000), Err(none));
+        assert_eq!(of(c"cuTexObjectCreate", 13000), Err(none));
+        let made = of(c"cuGraphInstantiate", 13000);
+        assert_eq!(made, Ok(c"cuGraphInstantiateWithFlags"));
         assert_eq!(of(c"cuMemAlloc_v2", 13000), Err(none));
         let with = |name: &CStr, flags| {
             // SAFETY: a text.
