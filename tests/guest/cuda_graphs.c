@@ -679,7 +679,7 @@ int main(void)
 	own_stream();
 	chain = lasts(1);
 	branches = lasts(0);
-	printf("%.3f ms as a chain, %.3f ms beside each other\n", chain, branches);
+	printf("ok %.3f ms as a chain, %.3f ms beside each other\n", chain, branches);
 	IS(branches > 0 && chain > 2 * branches);
 	others();
 	OK(cuStreamDestroy_v2(stream));

@@ -80,6 +80,17 @@ fn texts_are_linked() {
     passes("tests/guest/cuda_links.c", "cuda_links", &calls);
 }
 
+/// Graphs, made node by node and from streams, and what is refused while a stream is captured.
+#[test]
+fn graphs_do_what_their_nodes_say() {
+    let calls = [
+        "cuGraphLaunch",
+        "cuGraphInstantiateWithFlags",
+        "cuStreamBeginCapture_v2",
+    ];
+    passes("tests/guest/cuda_graphs.c", "cuda_graphs", &calls);
+}
+
 /// The report has the calls, with the GPU's time.
 #[test]
 fn the_report_shows_kernels_and_copies() {

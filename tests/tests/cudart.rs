@@ -186,3 +186,32 @@ fn the_librarys_names_have_its_version() {
         "{needed}"
     );
 }
+
+/// Environment: the folder of NVIDIA's cuBLAS for arm64, `lib` of its wheel for Python.
+const CUBLAS: &str = "GIL_NVIDIA_CUBLAS";
+
+/// NVIDIA's cuBLAS, as it is: it is loaded, makes its handle and moves matrices.
+#[test]
+fn nvidias_cublas_is_loaded() {
+    let folder = std::env::var_os(CUBLAS).filter(|folder| !folder.is_empty());
+    let Some(folder) = folder.map(PathBuf::from) else {
+        let why = format_args!("{CUBLAS} names no folder");
+        return gil_need::skip("NVIDIA's cuBLAS", why);
+    };
+    let board = board(&[]);
+    let program = guest_program("tests/guest/cublas.c", Link::Cuda);
+    let program = program.display().to_string();
+    let files = ["libcublas.so.13", "libcublasLt.so.13"];
+    let files = files.map(|name| format!("{}:/opt/nvidia/", folder.join(name).display()));
+    let mut args = vec!["--board", board.address(), "--memory", "3G"];
+    files.iter().for_each(|file| args.extend(["--file", file]));
+    args.extend(["--env", "LD_LIBRARY_PATH=/opt/nvidia", &*program]);
+    let run = Run::new(args).finish();
+    let failed: Vec<_> = run
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
+    assert_eq!(failed, ["0 failures"], "{}", run.stderr);
+    run.ok();
+}
