@@ -601,6 +601,7 @@ _Static_assert(SAME(__typeof__(((uint3 *)0)->z), unsigned int), "uint3.z");
 
 _Static_assert((int64_t)(cudaErrorAlreadyMapped) == 208, "cudaErrorAlreadyMapped");
 _Static_assert((int64_t)(cudaErrorAssert) == 710, "cudaErrorAssert");
+_Static_assert((int64_t)(cudaErrorCapturedEvent) == 907, "cudaErrorCapturedEvent");
 _Static_assert((int64_t)(cudaErrorContextIsDestroyed) == 709, "cudaErrorContextIsDestroyed");
 _Static_assert((int64_t)(cudaErrorCooperativeLaunchTooLarge) == 720, "cudaErrorCooperativeLaunchTooLarge");
 _Static_assert((int64_t)(cudaErrorCudartUnloading) == 4, "cudaErrorCudartUnloading");
@@ -610,6 +611,7 @@ _Static_assert((int64_t)(cudaErrorDeviceUninitialized) == 201, "cudaErrorDeviceU
 _Static_assert((int64_t)(cudaErrorDevicesUnavailable) == 46, "cudaErrorDevicesUnavailable");
 _Static_assert((int64_t)(cudaErrorECCUncorrectable) == 214, "cudaErrorECCUncorrectable");
 _Static_assert((int64_t)(cudaErrorFileNotFound) == 301, "cudaErrorFileNotFound");
+_Static_assert((int64_t)(cudaErrorGraphExecUpdateFailure) == 910, "cudaErrorGraphExecUpdateFailure");
 _Static_assert((int64_t)(cudaErrorHardwareStackError) == 714, "cudaErrorHardwareStackError");
 _Static_assert((int64_t)(cudaErrorHostMemoryAlreadyRegistered) == 712, "cudaErrorHostMemoryAlreadyRegistered");
 _Static_assert((int64_t)(cudaErrorHostMemoryNotRegistered) == 713, "cudaErrorHostMemoryNotRegistered");
@@ -656,6 +658,14 @@ _Static_assert((int64_t)(cudaErrorProfilerDisabled) == 5, "cudaErrorProfilerDisa
 _Static_assert((int64_t)(cudaErrorSetOnActiveProcess) == 708, "cudaErrorSetOnActiveProcess");
 _Static_assert((int64_t)(cudaErrorSharedObjectInitFailed) == 303, "cudaErrorSharedObjectInitFailed");
 _Static_assert((int64_t)(cudaErrorSharedObjectSymbolNotFound) == 302, "cudaErrorSharedObjectSymbolNotFound");
+_Static_assert((int64_t)(cudaErrorStreamCaptureImplicit) == 906, "cudaErrorStreamCaptureImplicit");
+_Static_assert((int64_t)(cudaErrorStreamCaptureInvalidated) == 901, "cudaErrorStreamCaptureInvalidated");
+_Static_assert((int64_t)(cudaErrorStreamCaptureIsolation) == 905, "cudaErrorStreamCaptureIsolation");
+_Static_assert((int64_t)(cudaErrorStreamCaptureMerge) == 902, "cudaErrorStreamCaptureMerge");
+_Static_assert((int64_t)(cudaErrorStreamCaptureUnjoined) == 904, "cudaErrorStreamCaptureUnjoined");
+_Static_assert((int64_t)(cudaErrorStreamCaptureUnmatched) == 903, "cudaErrorStreamCaptureUnmatched");
+_Static_assert((int64_t)(cudaErrorStreamCaptureUnsupported) == 900, "cudaErrorStreamCaptureUnsupported");
+_Static_assert((int64_t)(cudaErrorStreamCaptureWrongThread) == 908, "cudaErrorStreamCaptureWrongThread");
 _Static_assert((int64_t)(cudaErrorStubLibrary) == 34, "cudaErrorStubLibrary");
 _Static_assert((int64_t)(cudaErrorSymbolNotFound) == 500, "cudaErrorSymbolNotFound");
 _Static_assert((int64_t)(cudaErrorSystemDriverMismatch) == 803, "cudaErrorSystemDriverMismatch");

@@ -40,6 +40,11 @@ struct Entry<'a> {
     bytes: &'a [u8],
 }
 
+/// Whether there is something in it, and all of that is whole.
+pub fn is_whole(fat: &[u8]) -> bool {
+    entries(fat).is_some_and(|entries| !entries.is_empty())
+}
+
 /// What a driver of a device of this architecture (90 is 9.0) takes of it: the newest code that
 /// it executes, or else the newest text; `None` if there is neither, or none that is whole.
 pub fn held(fat: &[u8], device: u32) -> Option<Held<'_>> {

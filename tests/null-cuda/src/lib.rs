@@ -378,6 +378,9 @@ unsafe fn declared(image: *const c_void) -> Result<ptx::Module, Code> {
     // SAFETY: so many bytes are the image's.
     let bytes = unsafe { std::slice::from_raw_parts(place, len as usize) };
     if bytes.starts_with(&image::FAT.to_le_bytes()) {
+        if !fat::is_whole(bytes) {
+            return Err(INVALID_IMAGE);
+        }
         return match fat::held(bytes, device::ARCHITECTURE).ok_or(NO_BINARY)? {
             fat::Held::Ptx(text) => of_text(&text),
             fat::Held::Cubin(cubin) => cubin::declared(&cubin).ok_or(INVALID_IMAGE),

@@ -297,6 +297,56 @@ const ERRORS: &[(CUresult, &CStr, &CStr)] = &[
         c"the driver and the library are of different versions",
     ),
     (
+        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        c"the operation is not permitted while the stream is captured",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+        c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+        c"the capture failed by an earlier error",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_MERGE,
+        c"CUDA_ERROR_STREAM_CAPTURE_MERGE",
+        c"two captures would be one by this wait",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+        c"the capture did not begin in this stream",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+        c"the capture has a stream that does not come back to the first",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+        c"CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+        c"a node would come behind work that is not captured",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+        c"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        c"the default stream would wait for captured work",
+    ),
+    (
+        CUDA_ERROR_CAPTURED_EVENT,
+        c"CUDA_ERROR_CAPTURED_EVENT",
+        c"the event was last recorded in a captured stream",
+    ),
+    (
+        CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+        c"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+        c"another thread began the capture",
+    ),
+    (
+        CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+        c"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+        c"the graph's nodes or edges are others",
+    ),
+    (
         CUDA_ERROR_INVALID_CLUSTER_SIZE,
         c"CUDA_ERROR_INVALID_CLUSTER_SIZE",
         c"the size of clusters is invalid",

@@ -248,6 +248,40 @@ const NAMES: &[(cudaError_t, &CStr)] = &[
         cudaErrorSystemDriverMismatch,
         c"cudaErrorSystemDriverMismatch",
     ),
+    (
+        cudaErrorStreamCaptureUnsupported,
+        c"cudaErrorStreamCaptureUnsupported",
+    ),
+    (
+        cudaErrorStreamCaptureInvalidated,
+        c"cudaErrorStreamCaptureInvalidated",
+    ),
+    (cudaErrorStreamCaptureMerge, c"cudaErrorStreamCaptureMerge"),
+    (
+        cudaErrorStreamCaptureUnmatched,
+        c"cudaErrorStreamCaptureUnmatched",
+    ),
+    (
+        cudaErrorStreamCaptureUnjoined,
+        c"cudaErrorStreamCaptureUnjoined",
+    ),
+    (
+        cudaErrorStreamCaptureIsolation,
+        c"cudaErrorStreamCaptureIsolation",
+    ),
+    (
+        cudaErrorStreamCaptureImplicit,
+        c"cudaErrorStreamCaptureImplicit",
+    ),
+    (cudaErrorCapturedEvent, c"cudaErrorCapturedEvent"),
+    (
+        cudaErrorStreamCaptureWrongThread,
+        c"cudaErrorStreamCaptureWrongThread",
+    ),
+    (
+        cudaErrorGraphExecUpdateFailure,
+        c"cudaErrorGraphExecUpdateFailure",
+    ),
     (cudaErrorInvalidClusterSize, c"cudaErrorInvalidClusterSize"),
     (cudaErrorUnknown, c"cudaErrorUnknown"),
 ];

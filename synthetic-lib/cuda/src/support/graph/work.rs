@@ -207,6 +207,22 @@ pub fn line(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CUDA_MEMCPY3D {
     }
 }
 
+/// Where a copy of bytes behind each other goes, and comes from; `None` for other boxes.
+fn ends_of_line(copy: &CUDA_MEMCPY3D) -> Option<(CUdeviceptr, CUdeviceptr)> {
+    let is_line = copy.Height == 1
+        && copy.Depth == 1
+        && [copy.srcXInBytes, copy.srcY, copy.srcZ] == [0; 3]
+        && [copy.dstXInBytes, copy.dstY, copy.dstZ] == [0; 3];
+    let end = |kind, host: *const c_void, device| match kind {
+        CU_MEMORYTYPE_HOST => Some(host.expose_provenance() as u64),
+        CU_MEMORYTYPE_DEVICE => Some(device),
+        _ => None,
+    };
+    let to = end(copy.dstMemoryType, copy.dstHost, copy.dstDevice)?;
+    let from = end(copy.srcMemoryType, copy.srcHost, copy.srcDevice)?;
+    is_line.then_some((to, from))
+}
+
 /// A copy of a rectangle as one of a box.
 pub fn flat(copy: &CUDA_MEMCPY2D) -> CUDA_MEMCPY3D {
     CUDA_MEMCPY3D {
@@ -340,6 +356,11 @@ impl Work {
             Self::Empty | Self::Graph(_) => Ok(()),
             Self::Kernel(kernel) => kernel.put(entry, stream),
             Self::Copy(asked) => {
+                if let Some((to, from)) = ends_of_line(asked) {
+                    let bytes = asked.WidthInBytes;
+                    // SAFETY: the program's promise for its node.
+                    return unsafe { copy::any(entry, Some(stream), to, from, bytes) };
+                }
                 let of = Of {
                     entry,
                     op: wire::CU_MEMCPY3D_ASYNC_V2,
