@@ -432,7 +432,10 @@ mod tests {
         before.iter().enumerate().map(step).collect()
     }
 
-    fn spreading(before: &[&[usize]]) -> (Vec<(usize, Vec<usize>)>, (usize, usize)) {
+    /// A step's lane, and what it waits for.
+    type Placed = (usize, Vec<usize>);
+
+    fn spreading(before: &[&[usize]]) -> (Vec<Placed>, (usize, usize)) {
         let mut steps = steps(before);
         let counts = spread(&mut steps);
         let each = steps.into_iter().map(|step| (step.lane, step.waits));
