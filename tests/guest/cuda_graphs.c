@@ -126,7 +126,7 @@ static void nodes(void)
 	IS(count == 0);
 	count = 1;
 	OK(cuGraphNodeGetDependentNodes(empty, list, &count));
-	IS(count == 2 && list[0] == copied);
+	IS(count == 1 && list[0] == copied);
 	count = 8;
 	OK(cuGraphNodeGetDependentNodes_v2(empty, list, edges, &count));
 	IS(count == 2 && list[1] == launch);
@@ -482,8 +482,11 @@ static void *ends(void *result)
 /* What ends a capture without a graph. */
 static void spoiled(void)
 {
-	CUgraph graph = (CUgraph)1;
+	CUgraph graph = (CUgraph)1, into;
+	CUgraphExec exec;
+	CUstream first;
 	CUevent event, late;
+	unsigned long long number;
 	CUdeviceptr made;
 	CUresult result;
 	pthread_t thread;
@@ -547,6 +550,37 @@ static void spoiled(void)
 	OK(cuStreamBeginCapture_v2(stream, 2));
 	IS(!pthread_create(&thread, NULL, ends, &result) && !pthread_join(thread, NULL));
 	OK(result);
+	/* A launch on one stream has no part in the capture of another that it was launched on before. */
+	OK(cuStreamBeginCapture_v2(other, 0));
+	OK(cuMemsetD32Async(memory, 30, 1, other));
+	OK(cuStreamEndCapture(other, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemsetD32Async(memory, 1, 1, other));
+	OK(cuStreamBeginCapture_v2(stream, 0));
+	OK(cuGraphLaunch(exec, other));
+	OK(cuStreamIsCapturing(other, &status));
+	IS(status == 0);
+	OK(cuStreamGetId(stream, &number));
+	OK(cuStreamEndCapture(stream, &into));
+	OK(cuStreamSynchronize(other));
+	IS(word(0) == 30);
+	OK(cuGraphDestroy(into));
+	OK(cuGraphExecDestroy(exec));
+	/* A capture that fails leaves the program's own graph. */
+	OK(cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, 0));
+	GIVES(UNSUPPORTED, cuStreamQuery(stream));
+	GIVES(INVALIDATED, cuStreamEndCapture(stream, &into));
+	OK(cuGraphDestroy(graph));
+	/* With its first stream goes a capture, of all its streams. */
+	OK(cuStreamCreate(&first, 1));
+	OK(cuStreamBeginCapture_v2(first, 0));
+	OK(cuEventRecord(event, first));
+	OK(cuStreamWaitEvent(stream, event, 0));
+	OK(cuStreamDestroy_v2(first));
+	OK(cuStreamIsCapturing(stream, &status));
+	IS(status == 0);
 	/* A stream that goes takes its capture along. */
 	OK(cuStreamBeginCapture_v2(other, 0));
 	OK(cuStreamDestroy_v2(other));

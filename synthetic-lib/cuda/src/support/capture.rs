@@ -36,8 +36,18 @@ pub struct Capture {
     thread: ThreadId,
     /// The queue of the stream that it began with.
     first: u64,
+    /// Whether the graph is the capture's own, which nobody has if it fails.
+    is_own: bool,
     is_invalid: AtomicBool,
-    streams: Mutex<Vec<Weak<Stream>>>,
+    streams: Mutex<Streams>,
+}
+
+/// A capture's streams.
+#[derive(Debug, Default)]
+struct Streams {
+    all: Vec<Weak<Stream>>,
+    /// Whether it is over: no other stream joins it.
+    is_over: bool,
 }
 
 /// A captured stream.
@@ -52,6 +62,12 @@ pub struct Joined {
 
 // SAFETY: handles are numbers to the library.
 unsafe impl Send for Joined {}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        CAPTURED.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 /// What an event that was recorded on a captured stream stands for.
 #[derive(Clone, Debug)]
@@ -87,6 +103,19 @@ impl Capture {
         !self.is_invalid.load(Ordering::Acquire)
     }
 
+    /// Its streams are captured no more: what each had come to.
+    fn ended(&self) -> Vec<Joined> {
+        let all = {
+            let mut streams = locked(&self.streams);
+            streams.is_over = true;
+            std::mem::take(&mut streams.all)
+        };
+        let its = |joined: &mut Joined| std::ptr::eq(&raw const *joined.capture, self);
+        let streams = all.iter().filter_map(Weak::upgrade);
+        let taken = |stream: Arc<Stream>| locked(&stream.lane.captured).take_if(its);
+        streams.filter_map(taken).collect()
+    }
+
     /// It is of no use any more; the code, for who made it so.
     fn spoil(&self, code: CUresult) -> CUresult {
         self.is_invalid.store(true, Ordering::Release);
@@ -94,11 +123,18 @@ impl Capture {
     }
 }
 
-/// A captured lane goes: its stream does.
+/// A captured lane goes: its stream does, or the thread whose own it is. With the stream that it began
+/// with, a capture is over.
 pub fn forget(lane: &Lane) {
-    if let Some(joined) = locked(&lane.captured).take() {
-        joined.capture.spoil(CUDA_SUCCESS);
-        CAPTURED.fetch_sub(1, Ordering::AcqRel);
+    let Some(joined) = locked(&lane.captured).take() else {
+        return;
+    };
+    let capture = joined.capture.clone();
+    drop(joined);
+    capture.spoil(CUDA_SUCCESS);
+    if capture.first == lane.queue.id {
+        drop(capture.ended());
+        launch::changed();
     }
 }
 
@@ -199,6 +235,7 @@ pub fn begin(
         if captured.is_some() {
             return Err(CUDA_ERROR_ILLEGAL_STATE);
         }
+        let is_own = into.is_none();
         let (graph, behind) = match into {
             Some(into) => into,
             None => (graph::find(graph::make()?)?, Vec::new()),
@@ -209,11 +246,11 @@ pub fn begin(
             mode,
             thread: std::thread::current().id(),
             first: stream.lane.queue.id,
+            is_own,
             is_invalid: AtomicBool::new(false),
             streams: Mutex::default(),
         });
-        join(&stream, &mut captured, capture, behind);
-        Ok(())
+        join(&stream, &mut captured, capture, behind)
     })
 }
 
@@ -222,8 +259,13 @@ fn join(
     captured: &mut Option<Joined>,
     capture: Arc<Capture>,
     behind: Vec<Id>,
-) {
-    locked(&capture.streams).push(Arc::downgrade(stream));
+) -> CallResult<()> {
+    let mut streams = locked(&capture.streams);
+    if streams.is_over {
+        return Err(CUDA_ERROR_CAPTURED_EVENT);
+    }
+    streams.all.push(Arc::downgrade(stream));
+    drop(streams);
     *captured = Some(Joined {
         capture,
         behind,
@@ -232,6 +274,7 @@ fn join(
     CAPTURED.fetch_add(1, Ordering::AcqRel);
     // The launches that threads know of are not looked at again.
     launch::changed();
+    Ok(())
 }
 
 /// Ends a capture; its graph, for which the program has a handle from now on.
@@ -250,16 +293,10 @@ pub fn end(entry: u64, stream: CUstream) -> CallResult<CUgraph> {
         Ok((capture, joined.behind.clone()))
     })?
     .ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
-    let mut is_joined = true;
-    for stream in locked(&capture.streams).drain(..) {
-        let Some(stream) = stream.upgrade() else {
-            continue;
-        };
-        if let Some(joined) = locked(&stream.lane.captured).take() {
-            is_joined &= capture.graph.leads_to(&joined.behind, &behind);
-            CAPTURED.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
+    let ended = capture.ended();
+    let mut each = ended.iter();
+    let is_joined = each.all(|joined| capture.graph.leads_to(&joined.behind, &behind));
+    drop(ended);
     launch::changed();
     let shown = graph::shown(&capture.graph)?;
     let code = match (capture.is_valid(), is_joined) {
@@ -267,8 +304,10 @@ pub fn end(entry: u64, stream: CUstream) -> CallResult<CUgraph> {
         (true, false) => CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
         (false, _) => CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
     };
-    // The program never had it, or may have by a question alone.
-    let _ = graph::destroy(entry, shown);
+    if capture.is_own {
+        // The program never had it, or may have by a question alone.
+        let _ = graph::destroy(entry, shown);
+    }
     Err(code)
 }
 
@@ -408,7 +447,7 @@ pub fn waits(
         let stream = stream.map_err(|code| capture.spoil(code))?;
         let mut captured = locked(&stream.lane.captured);
         match &mut *captured {
-            None => join(&stream, &mut captured, capture, recorded.behind),
+            None => join(&stream, &mut captured, capture, recorded.behind)?,
             Some(joined) if Arc::ptr_eq(&joined.capture, &capture) => {
                 joined.check()?;
                 let known = &mut joined.behind;

@@ -3,7 +3,7 @@
 
 use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, create, event, launch, library, memory, primary};
+use super::{Details, capture, create, event, launch, library, memory, primary};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -179,6 +179,7 @@ impl Drop for Thread {
     /// Another thread may have its streams. Nothing is called here: the thread is ending.
     fn drop(&mut self) {
         for stream in self.own.get_mut().drain(..) {
+            capture::forget(&stream.lane);
             let context = stream.context.clone();
             if !context.is_destroyed() {
                 context.streams().spare.push(stream);
@@ -515,6 +516,9 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
             }
             if let Details::Event(event) = details {
                 event::forget(entry, event);
+            }
+            if let Details::Stream(stream) = details {
+                capture::forget(&stream.lane);
             }
             // Another thread may have released it.
             let _ = Object::release(kind, object.address(), entry);

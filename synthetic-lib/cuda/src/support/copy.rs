@@ -1,7 +1,7 @@
 //! Copies, and memory that is set.
 
 use super::context::{self, Context};
-use super::graph::work::{self, Set, Work};
+use super::graph::work::{self, End, Set, Work};
 use super::{capture, function, memory, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
@@ -71,7 +71,7 @@ impl Of {
 }
 
 /// A copy as a node of a graph.
-fn copied(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Work {
+fn copied(to: End, from: End, bytes: usize) -> Work {
     Work::Copy(Box::new(work::line(to, from, bytes)))
 }
 
@@ -107,7 +107,7 @@ pub fn host(ptr: *const c_void, bytes: usize) -> CallResult<()> {
 /// # Safety
 /// `from` names as many bytes, until the operation ended.
 pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> CallResult<()> {
-    if of.is_taken(|| Ok(copied(to, from.expose_provenance() as u64, bytes)))? {
+    if of.is_taken(|| Ok(copied(End::Device(to), End::Host(from), bytes)))? {
         return Ok(());
     }
     host(from, bytes)?;
@@ -139,7 +139,7 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
 /// # Safety
 /// `to` has space for as many bytes, until the operation ended.
 pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
-    if of.is_taken(|| Ok(copied(to.expose_provenance() as u64, from, bytes)))? {
+    if of.is_taken(|| Ok(copied(End::Host(to), End::Device(from), bytes)))? {
         return Ok(());
     }
     host(to, bytes)?;
@@ -166,7 +166,7 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
 /// # Errors
 /// The API's code.
 pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallResult<()> {
-    if of.is_taken(|| Ok(copied(to, from, bytes)))? {
+    if of.is_taken(|| Ok(copied(End::Device(to), End::Device(from), bytes)))? {
         return Ok(());
     }
     if bytes == 0 {
@@ -312,11 +312,7 @@ pub unsafe fn any(
 /// # Safety
 /// `to` and `from` name as many bytes.
 unsafe fn within(of: Of, to: *mut c_void, from: *const c_void, bytes: usize) -> CallResult<()> {
-    let addresses = (
-        to.expose_provenance() as u64,
-        from.expose_provenance() as u64,
-    );
-    if of.is_taken(|| Ok(copied(addresses.0, addresses.1, bytes)))? {
+    if of.is_taken(|| Ok(copied(End::Host(to), End::Host(from), bytes)))? {
         return Ok(());
     }
     host(to, bytes)?;

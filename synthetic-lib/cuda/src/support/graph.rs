@@ -56,7 +56,7 @@ pub struct Node {
 pub struct Place(Weak<Graph>, Id);
 
 /// What a list of the program's is given: as many entries as there are, or as there is space
-/// for; the rest is null.
+/// for; the rest is null. Without a list it is told how many there are.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE`.
@@ -65,16 +65,21 @@ pub struct Place(Weak<Graph>, Id);
 /// `count` is null or a number; `to` is null or has space for as many entries.
 pub unsafe fn list<T: Copy>(all: &[T], none: T, to: *mut T, count: *mut usize) -> CallResult<()> {
     let count = super::place(count)?;
+    // SAFETY: the caller's.
+    let room = unsafe { *count };
     if !to.is_null() {
-        // SAFETY: the caller's.
-        let room = unsafe { *count };
         for n in 0..room {
             // SAFETY: the caller's.
             unsafe { to.add(n).write(all.get(n).copied().unwrap_or(none)) };
         }
     }
+    let given = if to.is_null() {
+        all.len()
+    } else {
+        all.len().min(room)
+    };
     // SAFETY: the caller's.
-    unsafe { *count = all.len() };
+    unsafe { *count = given };
     Ok(())
 }
 
@@ -118,11 +123,13 @@ pub fn find(handle: CUgraph) -> CallResult<Arc<Graph>> {
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE`, also for a graph inside of another.
 pub fn destroy(entry: u64, handle: CUgraph) -> CallResult<()> {
+    super::context::permitted()?;
     let graph = find(handle)?;
     if graph.is_inside {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     Object::release(Kind::Graph, handle, entry)?;
+    graph.handle.store(0, Ordering::Release);
     graph.dissolve(entry);
     Ok(())
 }
@@ -241,6 +248,18 @@ impl Graph {
     /// What it keeps of the program's.
     pub fn held<R>(&self, work: impl FnOnce(&mut Held) -> R) -> R {
         work(&mut self.inner().held)
+    }
+
+    /// The same, with what the graphs inside keep, kept once more.
+    pub fn all_held(&self) -> Held {
+        let inner = self.inner();
+        let mut all = inner.held.copied();
+        for node in inner.nodes.values() {
+            if let Work::Graph(inside) = &node.work {
+                all.append(inside.all_held());
+            }
+        }
+        all
     }
 
     /// All that is in it goes.

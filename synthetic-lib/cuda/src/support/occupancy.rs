@@ -121,7 +121,7 @@ pub fn clusters(
             block,
             shared,
         } = *geometry;
-        streams::with_lane(context, stream, |lane| {
+        streams::with_any_lane(context, stream, |lane| {
             // Both calls have the same arguments.
             let args = wire::CuOccupancyMaxActiveClustersArgs {
                 current: context.number,

@@ -42,7 +42,7 @@ pub fn get(
 ) -> CallResult<CUlaunchAttributeValue> {
     attribute::len(id, Of::Stream).map_err(refusal)?;
     context::with(|context| {
-        streams::with_lane(context, stream, |lane| {
+        streams::with_any_lane(context, stream, |lane| {
             let request = Request::new(wire::CU_STREAM_GET_ATTRIBUTE, Class::Query, entry);
             let args = wire::CuStreamGetAttributeArgs {
                 current: context.number,
@@ -76,7 +76,7 @@ pub fn set(
 ) -> CallResult<()> {
     let attribute = read(id, value, Of::Stream)?.ok_or(CUDA_ERROR_INVALID_VALUE)?;
     context::with(|context| {
-        streams::with_lane(context, stream, |lane| {
+        streams::with_any_lane(context, stream, |lane| {
             let request = Request::new(wire::CU_STREAM_SET_ATTRIBUTE, Class::Sync, entry);
             let args = wire::CuStreamSetAttributeArgs {
                 current: context.number,
@@ -97,7 +97,7 @@ pub fn set(
 /// The API's code.
 pub fn copy(entry: u64, to: CUstream, from: CUstream) -> CallResult<()> {
     context::with(|context| {
-        let number = |stream| streams::with_lane(context, stream, |lane| Ok(lane.number));
+        let number = |stream| streams::with_any_lane(context, stream, |lane| Ok(lane.number));
         let args = wire::CuStreamCopyAttributesArgs {
             current: context.number,
             dst: number(to)?,

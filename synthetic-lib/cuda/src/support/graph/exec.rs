@@ -23,7 +23,9 @@ const NON_BLOCKING: u32 = 1;
 /// An event without a time.
 const NO_TIMES: u32 = 2;
 /// Flags that change nothing here: free memory of the graph's, upload, the nodes' own priorities.
-const FLAGS: u64 = 1 | 2 | 8;
+const FLAGS: u64 = 1 | UPLOAD | 8;
+/// The graph is uploaded when it is instantiated: no flag of what is made.
+pub const UPLOAD: u64 = 2;
 
 /// One.
 #[derive(Debug)]
@@ -43,8 +45,8 @@ struct Inner {
     lanes: Vec<usize>,
     /// Events: of steps that others wait for, of each lane's end, and two of the launch.
     events: Vec<usize>,
-    /// The stream of the last launch.
-    last: Option<usize>,
+    /// The queue of the last launch.
+    last: Option<u64>,
 }
 
 /// A node's work in its place.
@@ -62,7 +64,7 @@ struct Step {
     event: Option<usize>,
 }
 
-/// The start of a launch on its stream, and an earlier launch on another.
+/// The start of a launch on its stream, and the end of the latest one.
 const START: usize = 0;
 const EARLIER: usize = 1;
 
@@ -185,7 +187,7 @@ pub fn make(entry: u64, graph: &Graph, flags: u64) -> CallResult<CUgraphExec> {
     let exec = Exec {
         flags,
         context,
-        held: Mutex::new(graph.held(|held| held.copied())),
+        held: Mutex::new(graph.all_held()),
         inner: Mutex::new(inner),
     };
     create(Kind::GraphExec, new_number(), Details::Exec(Arc::new(exec)))
@@ -208,12 +210,16 @@ pub fn find(handle: CUgraphExec) -> CallResult<Arc<Exec>> {
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE`.
 pub fn destroy(entry: u64, handle: CUgraphExec) -> CallResult<()> {
+    context::permitted()?;
     let exec = find(handle)?;
     Object::release(Kind::GraphExec, handle, entry)?;
+    let held = std::mem::take(&mut *exec.held());
+    exec.let_go(entry, held);
     let inner = std::mem::take(&mut *exec.inner());
-    inner.dissolve(entry);
-    let held = std::mem::take(&mut *exec.held.lock().unwrap_or_else(PoisonError::into_inner));
-    held.let_go();
+    // With their context went its streams and events, and others may have their addresses.
+    if !exec.context.is_destroyed() {
+        inner.dissolve(entry);
+    }
     Ok(())
 }
 
@@ -233,6 +239,42 @@ impl Inner {
         let ends = if lanes > 1 { lanes - 1 + events } else { 0 };
         for _ in 0..2 + ends {
             self.events.push(event::make(NO_TIMES)?.expose_provenance());
+        }
+        Ok(())
+    }
+
+    /// Puts the steps on their streams.
+    fn put(&self, entry: u64, stream: CUstream) -> CallResult<()> {
+        let wait = |on: CUstream, event| event::stream_waits(entry, on, handle(event), 0);
+        if !self.lanes.is_empty() {
+            event::record(entry, handle(self.events[START]), stream)?;
+            for lane in &self.lanes {
+                wait(handle(*lane), self.events[START])?;
+            }
+        }
+        for step in &self.steps {
+            let on = self.lane(step.lane, stream);
+            for before in &step.waits {
+                if let Some(event) = self.steps[*before].event {
+                    wait(on, self.event_of(event))?;
+                }
+            }
+            if step.is_enabled {
+                step.work.put(entry, on)?;
+            }
+            if let Some(event) = step.event {
+                event::record(entry, handle(self.event_of(event)), on)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the stream of the launch wait for the others.
+    fn end(&self, entry: u64, stream: CUstream) -> CallResult<()> {
+        for lane in 1..=self.lanes.len() {
+            let end = self.end_of(lane);
+            event::record(entry, handle(end), self.lane(lane, stream))?;
+            event::stream_waits(entry, stream, handle(end), 0)?;
         }
         Ok(())
     }
@@ -279,53 +321,31 @@ impl Exec {
     /// # Errors
     /// The API's code.
     pub fn launch(&self, entry: u64, stream: CUstream) -> CallResult<()> {
-        context::with(|context| match Arc::ptr_eq(context, &self.context) {
-            true => context.healthy(),
+        let queue = context::with(|context| match Arc::ptr_eq(context, &self.context) {
+            true => streams::with_any_lane(context, stream, |lane| Ok(lane.queue.id)),
             false => Err(CUDA_ERROR_INVALID_CONTEXT),
         })?;
         // Also so that no other thread puts its steps between these.
         let mut inner = self.inner();
-        let wait = |on: CUstream, event| event::stream_waits(entry, on, handle(event), 0);
-        let address = stream.expose_provenance();
-        if let Some(last) = inner.last.replace(address).filter(|last| *last != address) {
-            // If that stream is gone, what was put there has been waited for by its end.
-            if event::record(entry, handle(inner.events[EARLIER]), handle(last)).is_ok() {
-                wait(stream, inner.events[EARLIER])?;
-            }
+        // None if another thread destroyed it.
+        let earlier = inner.events.get(EARLIER).copied();
+        let earlier = handle(earlier.ok_or(CUDA_ERROR_INVALID_VALUE)?);
+        if inner.last.replace(queue).is_some_and(|last| last != queue) {
+            event::stream_waits(entry, stream, earlier, 0)?;
         }
-        if !inner.lanes.is_empty() {
-            event::record(entry, handle(inner.events[START]), stream)?;
-            for lane in &inner.lanes {
-                wait(handle(*lane), inner.events[START])?;
-            }
-        }
-        for step in &inner.steps {
-            let on = inner.lane(step.lane, stream);
-            for before in &step.waits {
-                if let Some(event) = inner.steps[*before].event {
-                    wait(on, inner.event_of(event))?;
-                }
-            }
-            if step.is_enabled {
-                step.work.put(entry, on)?;
-            }
-            if let Some(event) = step.event {
-                event::record(entry, handle(inner.event_of(event)), on)?;
-            }
-        }
-        for lane in 1..=inner.lanes.len() {
-            let end = inner.end_of(lane);
-            event::record(entry, handle(end), inner.lane(lane, stream))?;
-            wait(stream, end)?;
-        }
-        Ok(())
+        let done = inner.put(entry, stream);
+        // Also what was put there before something failed comes before what the stream has next.
+        let ended = inner.end(entry, stream);
+        done.and(ended)?;
+        event::record(entry, earlier, stream)
     }
 
     /// Gives a node's step other work of its kind.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`.
-    pub fn change(&self, node: Id, new: Work) -> CallResult<()> {
+    pub fn change(&self, node: Id, mut new: Work) -> CallResult<()> {
+        context::permitted()?;
         let mut inner = self.inner();
         if let Work::Graph(new) = new {
             let mut insides = inner.insides.iter();
@@ -338,6 +358,9 @@ impl Exec {
         step.work
             .gives_way_to(&new)
             .map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
+        if let (Work::Kernel(old), Work::Kernel(new)) = (&step.work, &mut new) {
+            new.attributes.clone_from(&old.attributes);
+        }
         step.work = new;
         Ok(())
     }
@@ -348,6 +371,7 @@ impl Exec {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`.
     pub fn enabled(&self, node: Id, new: Option<bool>) -> CallResult<bool> {
+        context::permitted()?;
         let mut inner = self.inner();
         let step = inner.step(node)?;
         if !matches!(step.work, Work::Kernel(_) | Work::Copy(_) | Work::Set(_)) {
@@ -361,10 +385,36 @@ impl Exec {
     ///
     /// # Errors
     /// What is different.
-    pub fn update(&self, graph: &Graph) -> Result<(), CUgraphExecUpdateResult> {
-        let mut inner = self.inner();
-        let all = 0..inner.steps.len();
-        inner.exchange(all, graph)
+    pub fn update(&self, entry: u64, graph: &Graph) -> Result<(), CUgraphExecUpdateResult> {
+        context::permitted().map_err(|_| CU_GRAPH_EXEC_UPDATE_ERROR)?;
+        {
+            let mut inner = self.inner();
+            let all = 0..inner.steps.len();
+            inner.exchange(all, graph)?;
+        }
+        let old = std::mem::replace(&mut *self.held(), graph.all_held());
+        self.let_go(entry, old);
+        Ok(())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of objects of the program's, when what was launched is over.
+    fn let_go(&self, entry: u64, held: Held) {
+        if held.is_empty() {
+            return;
+        }
+        let last = {
+            let inner = self.inner();
+            inner.last.map(|_| inner.events[EARLIER])
+        };
+        if let Some(last) = last.filter(|_| !self.context.is_destroyed()) {
+            // If that fails, nothing of the launch goes on.
+            let _ = event::finish(entry, wire::CU_EVENT_SYNCHRONIZE, handle(last));
+        }
+        held.let_go();
     }
 
     /// The same work as a graph.
@@ -382,6 +432,8 @@ impl Exec {
             };
             ids.push(graph.add(&before, work)?.0);
         }
+        let held = self.held().copied();
+        graph.held(|its| *its = held);
         Ok(graph)
     }
 }

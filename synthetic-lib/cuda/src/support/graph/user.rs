@@ -7,6 +7,7 @@ use crate::support::{Details, context, create};
 use gil_guest::api::{CallResult, new_number};
 use gil_wire::generated::cuda::Kind;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The one flag that there must be: nobody waits for the function.
@@ -21,6 +22,8 @@ pub struct User {
     destroy: unsafe extern "C" fn(*mut c_void),
     /// References; none once it is destroyed.
     count: Mutex<u64>,
+    /// The program's handle.
+    handle: AtomicUsize,
 }
 
 impl User {
@@ -36,6 +39,10 @@ impl User {
             *count == 0
         };
         if is_last {
+            let handle = self.handle.load(Ordering::Acquire);
+            let handle = std::ptr::with_exposed_provenance_mut::<CUuserObject_st>(handle);
+            // It is there, unless the process is ending.
+            let _ = Object::release(Kind::UserObject, handle, gil_guest::entry());
             let address = std::ptr::with_exposed_provenance_mut(self.address);
             // SAFETY: the program's function, with what it was given with.
             context::call_out(|| unsafe { (self.destroy)(address) });
@@ -70,8 +77,13 @@ pub fn make(
         address: address.expose_provenance(),
         destroy,
         count: Mutex::new(count.unsigned_abs()),
+        handle: AtomicUsize::new(0),
     });
-    create(Kind::UserObject, new_number(), Details::User(user))
+    let details = Details::User(user.clone());
+    let made: CUuserObject = create(Kind::UserObject, new_number(), details)?;
+    let address = made.expose_provenance();
+    user.handle.store(address, Ordering::Release);
+    Ok(made)
 }
 
 /// The object of a handle.
@@ -136,6 +148,16 @@ impl Held {
         known.ok_or(CUDA_ERROR_INVALID_VALUE)?.1 -= less;
         self.0.retain(|(_, has)| *has > 0);
         Ok(Self(vec![(user.clone(), less)]))
+    }
+
+    /// Keeps what another kept, too.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// Whether it keeps nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The same, kept once more.

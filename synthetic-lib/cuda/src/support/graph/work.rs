@@ -7,7 +7,7 @@ use crate::support::copy::{self, Of};
 use crate::support::function::{self, Function};
 use crate::support::launch::{self, Geometry};
 use crate::support::rectangles::{self, Filled};
-use crate::support::{Details, event, memory};
+use crate::support::{Details, event};
 use gil_cuda_common::attribute::Attribute;
 use gil_guest::api::CallResult;
 use gil_wire::Op;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct Kernel {
     /// The program's handle of the function, or of a library's kernel in its place.
     pub function: usize,
+    /// Its object, as long as which no other has that handle.
+    kept: Option<Object>,
     /// Blocks, threads, shared memory.
     pub geometry: Geometry,
     /// Of the launch.
@@ -42,10 +44,12 @@ impl Clone for Kernel {
         let offsets: Vec<_> = self.pointers.iter().map(offset).collect();
         let (values, pointers) = placed(self.values.clone(), &offsets);
         Self {
+            function: self.function,
+            kept: self.kept.clone(),
+            geometry: self.geometry,
             attributes: self.attributes.clone(),
             values,
             pointers,
-            ..*self
         }
     }
 }
@@ -86,6 +90,7 @@ impl Kernel {
         let (values, pointers) = placed(values.into(), &known.params.offsets());
         Ok(Self {
             function: function.expose_provenance(),
+            kept: Object::find_any(&[Kind::Function, Kind::Kernel], function.cast()),
             geometry,
             attributes,
             values,
@@ -133,10 +138,10 @@ pub enum Work {
     Call(Call),
     /// Another graph, which is this node's own.
     Graph(Arc<Graph>),
-    /// An event that is recorded, by the program's handle.
-    Record(usize),
+    /// An event that is recorded.
+    Record(Object),
     /// An event that is waited for.
-    Wait(usize),
+    Wait(Object),
 }
 
 // SAFETY: addresses of the program's, which are used as its calls would use them.
@@ -170,14 +175,27 @@ pub struct Call {
     pub data: *mut c_void,
 }
 
-/// A copy of bytes between addresses, as a box.
-pub fn line(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CUDA_MEMCPY3D {
-    let place = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
-    let side = |address: u64| match memory::is_devices(address) {
-        true => (CU_MEMORYTYPE_DEVICE, null_mut(), address),
-        false => (CU_MEMORYTYPE_HOST, place(address), 0),
-    };
-    let (source, target) = (side(from), side(to));
+/// One end of a copy: the program's memory, or the device's.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// The program's.
+    Host(*const c_void),
+    /// The device's.
+    Device(CUdeviceptr),
+}
+
+impl End {
+    fn side(self) -> (CUmemorytype, *const c_void, CUdeviceptr) {
+        match self {
+            Self::Host(address) => (CU_MEMORYTYPE_HOST, address, 0),
+            Self::Device(address) => (CU_MEMORYTYPE_DEVICE, std::ptr::null(), address),
+        }
+    }
+}
+
+/// A copy of bytes as one of a box.
+pub fn line(to: End, from: End, bytes: usize) -> CUDA_MEMCPY3D {
+    let (source, target) = (from.side(), to.side());
     CUDA_MEMCPY3D {
         srcXInBytes: 0,
         srcY: 0,
@@ -195,7 +213,7 @@ pub fn line(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CUDA_MEMCPY3D {
         dstZ: 0,
         dstLOD: 0,
         dstMemoryType: target.0,
-        dstHost: target.1,
+        dstHost: target.1.cast_mut(),
         dstDevice: target.2,
         dstArray: null_mut(),
         reserved1: null_mut(),
@@ -207,20 +225,38 @@ pub fn line(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CUDA_MEMCPY3D {
     }
 }
 
-/// Where a copy of bytes behind each other goes, and comes from; `None` for other boxes.
-fn ends_of_line(copy: &CUDA_MEMCPY3D) -> Option<(CUdeviceptr, CUdeviceptr)> {
-    let is_line = copy.Height == 1
+/// Whether a copy is one of bytes behind each other.
+fn is_line(copy: &CUDA_MEMCPY3D) -> bool {
+    copy.Height == 1
         && copy.Depth == 1
         && [copy.srcXInBytes, copy.srcY, copy.srcZ] == [0; 3]
-        && [copy.dstXInBytes, copy.dstY, copy.dstZ] == [0; 3];
-    let end = |kind, host: *const c_void, device| match kind {
-        CU_MEMORYTYPE_HOST => Some(host.expose_provenance() as u64),
-        CU_MEMORYTYPE_DEVICE => Some(device),
-        _ => None,
-    };
-    let to = end(copy.dstMemoryType, copy.dstHost, copy.dstDevice)?;
-    let from = end(copy.srcMemoryType, copy.srcHost, copy.srcDevice)?;
-    is_line.then_some((to, from))
+        && [copy.dstXInBytes, copy.dstY, copy.dstZ] == [0; 3]
+}
+
+/// Puts such a copy on a stream; `None` if both ends are the program's, or what they are is not said.
+fn put_line(entry: u64, stream: CUstream, copy: &CUDA_MEMCPY3D) -> Option<CallResult<()>> {
+    let stream = Some(stream);
+    let of = |op| Of { entry, op, stream };
+    let bytes = copy.WidthInBytes;
+    let (to, from) = (copy.dstDevice, copy.srcDevice);
+    // SAFETY: the program's promise for its node.
+    unsafe {
+        Some(match (copy.dstMemoryType, copy.srcMemoryType) {
+            (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE) => {
+                copy::across(of(wire::CU_MEMCPY_DTO_D_ASYNC_V2), to, from, bytes)
+            }
+            (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST) => {
+                copy::up(of(wire::CU_MEMCPY_HTO_D_ASYNC_V2), to, copy.srcHost, bytes)
+            }
+            (CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE) => copy::down(
+                of(wire::CU_MEMCPY_DTO_H_ASYNC_V2),
+                copy.dstHost,
+                from,
+                bytes,
+            ),
+            _ => return None,
+        })
+    }
 }
 
 /// A copy of a rectangle as one of a box.
@@ -244,7 +280,7 @@ pub fn flat(copy: &CUDA_MEMCPY2D) -> CUDA_MEMCPY3D {
         Height: copy.Height,
         srcHeight: copy.srcY + copy.Height,
         dstHeight: copy.dstY + copy.Height,
-        ..line(0, 0, 0)
+        ..line(End::Device(0), End::Device(0), 0)
     }
 }
 
@@ -351,15 +387,14 @@ impl Work {
     /// # Errors
     /// The API's code.
     pub fn put(&self, entry: u64, stream: CUstream) -> CallResult<()> {
-        let handle = |address| std::ptr::with_exposed_provenance_mut::<_>(address);
         match self {
             Self::Empty | Self::Graph(_) => Ok(()),
             Self::Kernel(kernel) => kernel.put(entry, stream),
             Self::Copy(asked) => {
-                if let Some((to, from)) = ends_of_line(asked) {
-                    let bytes = asked.WidthInBytes;
-                    // SAFETY: the program's promise for its node.
-                    return unsafe { copy::any(entry, Some(stream), to, from, bytes) };
+                if is_line(asked)
+                    && let Some(done) = put_line(entry, stream, asked)
+                {
+                    return done;
                 }
                 let of = Of {
                     entry,
@@ -374,8 +409,8 @@ impl Work {
                 let function = Function::Host(call.function, call.data);
                 function::put(entry, wire::CU_LAUNCH_HOST_FUNC, stream, function)
             }
-            Self::Record(event) => event::record(entry, handle(*event), stream),
-            Self::Wait(event) => event::stream_waits(entry, stream, handle(*event), 0),
+            Self::Record(event) => event::record(entry, event.address().cast(), stream),
+            Self::Wait(event) => event::stream_waits(entry, stream, event.address().cast(), 0),
         }
     }
 
@@ -398,10 +433,12 @@ impl Work {
     }
 }
 
-/// Events and their records are the program's.
-pub fn checked_event(event: CUevent) -> CallResult<usize> {
-    Object::find(Kind::Event, event)?;
-    Ok(event.expose_provenance())
+/// An event of the program's.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE`.
+pub fn checked_event(event: CUevent) -> CallResult<Object> {
+    Object::find(Kind::Event, event)
 }
 
 /// A node's kernel.

@@ -246,13 +246,12 @@ unsafe fn edges(
     // SAFETY: the caller's. The last list says how many there are.
     unsafe {
         let room = *place(count)?;
+        if !data.is_null() && !to.is_null() {
+            graph::list(&vec![PLAIN; first.len()], PLAIN, data, count)?;
+        }
         for (all, to) in [(&first, from), (&second, to)] {
             *count = room;
             graph::list(all, null_mut(), to, count)?;
-        }
-        if !data.is_null() {
-            *count = room;
-            graph::list(&vec![PLAIN; first.len()], PLAIN, data, count)?;
         }
     }
     Ok(())
@@ -274,11 +273,11 @@ unsafe fn beside(
     // SAFETY: the caller's.
     unsafe {
         let room = *place(count)?;
-        graph::list(&all, null_mut(), to, count)?;
-        if !data.is_null() {
-            *count = room;
+        if !data.is_null() && !to.is_null() {
             graph::list(&vec![PLAIN; all.len()], PLAIN, data, count)?;
+            *count = room;
         }
+        graph::list(&all, null_mut(), to, count)?;
     }
     Ok(())
 }
@@ -620,7 +619,7 @@ impl Graphs for Guest {
         // SAFETY: the caller's.
         unsafe {
             read(hNode, event_out, |work| match work {
-                Work::Record(event) => Some(std::ptr::with_exposed_provenance_mut(*event)),
+                Work::Record(event) => Some(event.address().cast()),
                 _ => None,
             })
         }
@@ -658,7 +657,7 @@ impl Graphs for Guest {
         // SAFETY: the caller's.
         unsafe {
             read(hNode, event_out, |work| match work {
-                Work::Wait(event) => Some(std::ptr::with_exposed_provenance_mut(*event)),
+                Work::Wait(event) => Some(event.address().cast()),
                 _ => None,
             })
         }
@@ -729,7 +728,7 @@ impl Graphs for Guest {
         flags: *mut cuuint64_t,
     ) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(flags, || Ok(exec::find(hGraphExec)?.flags)) }
+        unsafe { put(flags, || Ok(exec::find(hGraphExec)?.flags & !exec::UPLOAD)) }
     }
 
     unsafe fn cuGraphExecMemcpyNodeSetParams(
@@ -1157,14 +1156,14 @@ impl Graphs for Guest {
     }
 
     unsafe fn cuGraphExecUpdate_v2(
-        _: u64,
+        entry: u64,
         hGraphExec: CUgraphExec,
         hGraph: CUgraph,
         resultInfo: *mut CUgraphExecUpdateResultInfo,
     ) -> CUresult {
         Self::returned(|| {
             let to = place(resultInfo)?;
-            let updated = exec::find(hGraphExec)?.update(&*graph::find(hGraph)?);
+            let updated = exec::find(hGraphExec)?.update(entry, &*graph::find(hGraph)?);
             let info = CUgraphExecUpdateResultInfo {
                 result: updated.err().unwrap_or(CU_GRAPH_EXEC_UPDATE_SUCCESS),
                 errorNode: null_mut(),
@@ -1177,7 +1176,7 @@ impl Graphs for Guest {
     }
 
     unsafe fn cuGraphExecUpdate(
-        _: u64,
+        entry: u64,
         hGraphExec: CUgraphExec,
         hGraph: CUgraph,
         hErrorNode_out: *mut CUgraphNode,
@@ -1185,7 +1184,7 @@ impl Graphs for Guest {
     ) -> CUresult {
         Self::returned(|| {
             let (node, result) = (place(hErrorNode_out)?, place(updateResult_out)?);
-            let updated = exec::find(hGraphExec)?.update(&*graph::find(hGraph)?);
+            let updated = exec::find(hGraphExec)?.update(entry, &*graph::find(hGraph)?);
             // SAFETY: the caller's.
             unsafe {
                 node.write(null_mut());
@@ -1205,8 +1204,12 @@ impl Graphs for Guest {
     unsafe fn cuGraphLaunch(entry: u64, hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult {
         Self::returned(|| {
             let exec = exec::find(hGraphExec)?;
-            if capture::takes(hStream, || exec.as_graph().map(Work::Graph))? {
-                return Ok(());
+            if capture::is_any() {
+                // Before the stream is looked at: a launch holds both the other way round.
+                let graph = exec.as_graph()?;
+                if capture::takes(hStream, || Ok(Work::Graph(graph)))? {
+                    return Ok(());
+                }
             }
             exec.launch(entry, hStream)
         })

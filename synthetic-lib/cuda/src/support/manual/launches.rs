@@ -221,7 +221,9 @@ impl Launches for Guest {
 
     unsafe fn cuStreamGetId(_: u64, hStream: CUstream, streamId: *mut cuuint64_t) -> CUresult {
         let id = || {
-            context::with(|context| streams::with_lane(context, hStream, |lane| Ok(lane.queue.id)))
+            context::with(|context| {
+                streams::with_any_lane(context, hStream, |lane| Ok(lane.queue.id))
+            })
         };
         // SAFETY: the caller's.
         unsafe { put(streamId, id) }
