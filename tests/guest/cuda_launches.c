@@ -337,7 +337,7 @@ static void functions(void)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamAddCallback(stream, called_with, &first, 1));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuLaunchHostFunc((CUstream)module, called, &first));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamAddCallback((CUstream)module, called_with, &first, 0));
-	GIVES(CUDA_ERROR_INVALID_VALUE, cuEventRecordWithFlags(start, stream, 1));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuEventRecordWithFlags(start, stream, 2));
 	IS(seen.calls == 2);
 	OK(cuStreamDestroy_v2(stream));
 	OK(cuStreamDestroy_v2(other));
