@@ -221,7 +221,7 @@ mod tests {
             types,
             [
                 "const char * *",
-                "a function pointer",
+                "void (*)(cl_mem, void *)",
                 "void * *",
                 blobs,
                 "size_t"
