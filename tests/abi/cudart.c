@@ -17,6 +17,12 @@ typedef struct cudaMemPoolProps cudaMemPoolProps;
 typedef struct cudaPointerAttributes cudaPointerAttributes;
 typedef enum cudaMemPoolAttr cudaMemPoolAttr;
 typedef enum cudaStreamCaptureStatus cudaStreamCaptureStatus;
+typedef enum cudaStreamCaptureMode cudaStreamCaptureMode;
+typedef enum cudaGraphNodeType cudaGraphNodeType;
+typedef enum cudaGraphExecUpdateResult cudaGraphExecUpdateResult;
+typedef struct cudaMemsetParams cudaMemsetParams;
+typedef struct cudaHostNodeParams cudaHostNodeParams;
+typedef struct cudaKernelNodeParams cudaKernelNodeParams;
 typedef enum cudaMemLocationType cudaMemLocationType;
 typedef enum cudaMemAllocationType cudaMemAllocationType;
 typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
@@ -52,6 +58,13 @@ extern __typeof__(cudaMemcpyToSymbol) cudaMemcpyToSymbol_ptds;
 extern __typeof__(cudaMemcpyFromSymbol) cudaMemcpyFromSymbol_ptds;
 extern __typeof__(cudaMemcpy2D) cudaMemcpy2D_ptds;
 extern __typeof__(cudaMemset) cudaMemset_ptds;
+extern __typeof__(cudaStreamBeginCapture) cudaStreamBeginCapture_ptsz;
+extern __typeof__(cudaStreamBeginCaptureToGraph) cudaStreamBeginCaptureToGraph_ptsz;
+extern __typeof__(cudaStreamEndCapture) cudaStreamEndCapture_ptsz;
+extern __typeof__(cudaStreamGetCaptureInfo) cudaStreamGetCaptureInfo_ptsz;
+extern __typeof__(cudaStreamUpdateCaptureDependencies) cudaStreamUpdateCaptureDependencies_ptsz;
+extern __typeof__(cudaGraphUpload) cudaGraphUpload_ptsz;
+extern __typeof__(cudaGraphLaunch) cudaGraphLaunch_ptsz;
 extern __typeof__(cudaMemcpyAsync) cudaMemcpyAsync_ptsz;
 extern __typeof__(cudaMemcpyToSymbolAsync) cudaMemcpyToSymbolAsync_ptsz;
 extern __typeof__(cudaMemcpyFromSymbolAsync) cudaMemcpyFromSymbolAsync_ptsz;
@@ -417,6 +430,146 @@ _Static_assert(SAME(__typeof__(&cudaInitDevice), cudaError_t (*)(int device, uns
 	"cudaInitDevice");
 _Static_assert(SAME(__typeof__(&cudaSetValidDevices), cudaError_t (*)(int *device_arr, int len)),
 	"cudaSetValidDevices");
+_Static_assert(SAME(__typeof__(&cudaStreamBeginCapture), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureMode mode)),
+	"cudaStreamBeginCapture");
+_Static_assert(SAME(__typeof__(&cudaStreamBeginCaptureToGraph), cudaError_t (*)(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, cudaStreamCaptureMode mode)),
+	"cudaStreamBeginCaptureToGraph");
+_Static_assert(SAME(__typeof__(&cudaThreadExchangeStreamCaptureMode), cudaError_t (*)(cudaStreamCaptureMode *mode)),
+	"cudaThreadExchangeStreamCaptureMode");
+_Static_assert(SAME(__typeof__(&cudaStreamEndCapture), cudaError_t (*)(cudaStream_t stream, cudaGraph_t *pGraph)),
+	"cudaStreamEndCapture");
+_Static_assert(SAME(__typeof__(&cudaStreamGetCaptureInfo), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out)),
+	"cudaStreamGetCaptureInfo");
+_Static_assert(SAME(__typeof__(&cudaStreamUpdateCaptureDependencies), cudaError_t (*)(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags)),
+	"cudaStreamUpdateCaptureDependencies");
+_Static_assert(SAME(__typeof__(&cudaGraphCreate), cudaError_t (*)(cudaGraph_t *pGraph, unsigned int flags)),
+	"cudaGraphCreate");
+_Static_assert(SAME(__typeof__(&cudaGraphKernelNodeCopyAttributes), cudaError_t (*)(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)),
+	"cudaGraphKernelNodeCopyAttributes");
+_Static_assert(SAME(__typeof__(&cudaGraphKernelNodeGetAttribute), cudaError_t (*)(cudaGraphNode_t hNode, cudaLaunchAttributeID attr, cudaLaunchAttributeValue *value_out)),
+	"cudaGraphKernelNodeGetAttribute");
+_Static_assert(SAME(__typeof__(&cudaGraphKernelNodeSetAttribute), cudaError_t (*)(cudaGraphNode_t hNode, cudaLaunchAttributeID attr, const cudaLaunchAttributeValue *value)),
+	"cudaGraphKernelNodeSetAttribute");
+_Static_assert(SAME(__typeof__(&cudaGraphMemsetNodeGetParams), cudaError_t (*)(cudaGraphNode_t node, cudaMemsetParams *pNodeParams)),
+	"cudaGraphMemsetNodeGetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphMemsetNodeSetParams), cudaError_t (*)(cudaGraphNode_t node, const cudaMemsetParams *pNodeParams)),
+	"cudaGraphMemsetNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphAddHostNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, const cudaHostNodeParams *pNodeParams)),
+	"cudaGraphAddHostNode");
+_Static_assert(SAME(__typeof__(&cudaGraphHostNodeGetParams), cudaError_t (*)(cudaGraphNode_t node, cudaHostNodeParams *pNodeParams)),
+	"cudaGraphHostNodeGetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphHostNodeSetParams), cudaError_t (*)(cudaGraphNode_t node, const cudaHostNodeParams *pNodeParams)),
+	"cudaGraphHostNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphAddChildGraphNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaGraph_t childGraph)),
+	"cudaGraphAddChildGraphNode");
+_Static_assert(SAME(__typeof__(&cudaGraphChildGraphNodeGetGraph), cudaError_t (*)(cudaGraphNode_t node, cudaGraph_t *pGraph)),
+	"cudaGraphChildGraphNodeGetGraph");
+_Static_assert(SAME(__typeof__(&cudaGraphAddEmptyNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies)),
+	"cudaGraphAddEmptyNode");
+_Static_assert(SAME(__typeof__(&cudaGraphAddEventRecordNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)),
+	"cudaGraphAddEventRecordNode");
+_Static_assert(SAME(__typeof__(&cudaGraphEventRecordNodeGetEvent), cudaError_t (*)(cudaGraphNode_t node, cudaEvent_t *event_out)),
+	"cudaGraphEventRecordNodeGetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphEventRecordNodeSetEvent), cudaError_t (*)(cudaGraphNode_t node, cudaEvent_t event)),
+	"cudaGraphEventRecordNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphAddEventWaitNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)),
+	"cudaGraphAddEventWaitNode");
+_Static_assert(SAME(__typeof__(&cudaGraphEventWaitNodeGetEvent), cudaError_t (*)(cudaGraphNode_t node, cudaEvent_t *event_out)),
+	"cudaGraphEventWaitNodeGetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphEventWaitNodeSetEvent), cudaError_t (*)(cudaGraphNode_t node, cudaEvent_t event)),
+	"cudaGraphEventWaitNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphClone), cudaError_t (*)(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)),
+	"cudaGraphClone");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeFindInClone), cudaError_t (*)(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)),
+	"cudaGraphNodeFindInClone");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeGetType), cudaError_t (*)(cudaGraphNode_t node, cudaGraphNodeType *pType)),
+	"cudaGraphNodeGetType");
+_Static_assert(SAME(__typeof__(&cudaGraphGetNodes), cudaError_t (*)(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)),
+	"cudaGraphGetNodes");
+_Static_assert(SAME(__typeof__(&cudaGraphGetRootNodes), cudaError_t (*)(cudaGraph_t graph, cudaGraphNode_t *pRootNodes, size_t *pNumRootNodes)),
+	"cudaGraphGetRootNodes");
+_Static_assert(SAME(__typeof__(&cudaGraphGetEdges), cudaError_t (*)(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *edgeData, size_t *numEdges)),
+	"cudaGraphGetEdges");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeGetDependencies), cudaError_t (*)(cudaGraphNode_t node, cudaGraphNode_t *pDependencies, cudaGraphEdgeData *edgeData, size_t *pNumDependencies)),
+	"cudaGraphNodeGetDependencies");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeGetDependentNodes), cudaError_t (*)(cudaGraphNode_t node, cudaGraphNode_t *pDependentNodes, cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes)),
+	"cudaGraphNodeGetDependentNodes");
+_Static_assert(SAME(__typeof__(&cudaGraphAddDependencies), cudaError_t (*)(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies)),
+	"cudaGraphAddDependencies");
+_Static_assert(SAME(__typeof__(&cudaGraphRemoveDependencies), cudaError_t (*)(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies)),
+	"cudaGraphRemoveDependencies");
+_Static_assert(SAME(__typeof__(&cudaGraphDestroyNode), cudaError_t (*)(cudaGraphNode_t node)),
+	"cudaGraphDestroyNode");
+_Static_assert(SAME(__typeof__(&cudaGraphInstantiate), cudaError_t (*)(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)),
+	"cudaGraphInstantiate");
+_Static_assert(SAME(__typeof__(&cudaGraphInstantiateWithFlags), cudaError_t (*)(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)),
+	"cudaGraphInstantiateWithFlags");
+_Static_assert(SAME(__typeof__(&cudaGraphExecGetFlags), cudaError_t (*)(cudaGraphExec_t graphExec, unsigned long long *flags)),
+	"cudaGraphExecGetFlags");
+_Static_assert(SAME(__typeof__(&cudaGraphExecHostNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaHostNodeParams *pNodeParams)),
+	"cudaGraphExecHostNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphExecChildGraphNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, cudaGraph_t childGraph)),
+	"cudaGraphExecChildGraphNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphExecEventRecordNodeSetEvent), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event)),
+	"cudaGraphExecEventRecordNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphExecEventWaitNodeSetEvent), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event)),
+	"cudaGraphExecEventWaitNodeSetEvent");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeSetEnabled), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int isEnabled)),
+	"cudaGraphNodeSetEnabled");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeGetEnabled), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int *isEnabled)),
+	"cudaGraphNodeGetEnabled");
+_Static_assert(SAME(__typeof__(&cudaGraphExecUpdate), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, cudaGraphExecUpdateResultInfo *resultInfo)),
+	"cudaGraphExecUpdate");
+_Static_assert(SAME(__typeof__(&cudaGraphUpload), cudaError_t (*)(cudaGraphExec_t graphExec, cudaStream_t stream)),
+	"cudaGraphUpload");
+_Static_assert(SAME(__typeof__(&cudaGraphLaunch), cudaError_t (*)(cudaGraphExec_t graphExec, cudaStream_t stream)),
+	"cudaGraphLaunch");
+_Static_assert(SAME(__typeof__(&cudaGraphExecDestroy), cudaError_t (*)(cudaGraphExec_t graphExec)),
+	"cudaGraphExecDestroy");
+_Static_assert(SAME(__typeof__(&cudaGraphDestroy), cudaError_t (*)(cudaGraph_t graph)),
+	"cudaGraphDestroy");
+_Static_assert(SAME(__typeof__(&cudaGraphDebugDotPrint), cudaError_t (*)(cudaGraph_t graph, const char *path, unsigned int flags)),
+	"cudaGraphDebugDotPrint");
+_Static_assert(SAME(__typeof__(&cudaUserObjectCreate), cudaError_t (*)(cudaUserObject_t *object_out, void *ptr, void (*destroy)(void *userData), unsigned int initialRefcount, unsigned int flags)),
+	"cudaUserObjectCreate");
+_Static_assert(SAME(__typeof__(&cudaUserObjectRetain), cudaError_t (*)(cudaUserObject_t object, unsigned int count)),
+	"cudaUserObjectRetain");
+_Static_assert(SAME(__typeof__(&cudaUserObjectRelease), cudaError_t (*)(cudaUserObject_t object, unsigned int count)),
+	"cudaUserObjectRelease");
+_Static_assert(SAME(__typeof__(&cudaGraphRetainUserObject), cudaError_t (*)(cudaGraph_t graph, cudaUserObject_t object, unsigned int count, unsigned int flags)),
+	"cudaGraphRetainUserObject");
+_Static_assert(SAME(__typeof__(&cudaGraphReleaseUserObject), cudaError_t (*)(cudaGraph_t graph, cudaUserObject_t object, unsigned int count)),
+	"cudaGraphReleaseUserObject");
+_Static_assert(SAME(__typeof__(&cudaGraphAddMemsetNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, const cudaMemsetParams *pMemsetParams)),
+	"cudaGraphAddMemsetNode");
+_Static_assert(SAME(__typeof__(&cudaGraphExecMemsetNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaMemsetParams *pNodeParams)),
+	"cudaGraphExecMemsetNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphAddKernelNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, const cudaKernelNodeParams *pNodeParams)),
+	"cudaGraphAddKernelNode");
+_Static_assert(SAME(__typeof__(&cudaGraphKernelNodeSetParams), cudaError_t (*)(cudaGraphNode_t node, const cudaKernelNodeParams *pNodeParams)),
+	"cudaGraphKernelNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphExecKernelNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaKernelNodeParams *pNodeParams)),
+	"cudaGraphExecKernelNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphAddMemcpyNode1D), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, void* dst, const void* src, size_t count, cudaMemcpyKind kind)),
+	"cudaGraphAddMemcpyNode1D");
+_Static_assert(SAME(__typeof__(&cudaGraphMemcpyNodeSetParams1D), cudaError_t (*)(cudaGraphNode_t node, void* dst, const void* src, size_t count, cudaMemcpyKind kind)),
+	"cudaGraphMemcpyNodeSetParams1D");
+_Static_assert(SAME(__typeof__(&cudaGraphExecMemcpyNodeSetParams1D), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* src, size_t count, cudaMemcpyKind kind)),
+	"cudaGraphExecMemcpyNodeSetParams1D");
+_Static_assert(SAME(__typeof__(&cudaStreamBeginCapture_ptsz), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureMode mode)),
+	"cudaStreamBeginCapture_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamBeginCaptureToGraph_ptsz), cudaError_t (*)(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, cudaStreamCaptureMode mode)),
+	"cudaStreamBeginCaptureToGraph_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamEndCapture_ptsz), cudaError_t (*)(cudaStream_t stream, cudaGraph_t *pGraph)),
+	"cudaStreamEndCapture_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamGetCaptureInfo_ptsz), cudaError_t (*)(cudaStream_t stream, cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out)),
+	"cudaStreamGetCaptureInfo_ptsz");
+_Static_assert(SAME(__typeof__(&cudaStreamUpdateCaptureDependencies_ptsz), cudaError_t (*)(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags)),
+	"cudaStreamUpdateCaptureDependencies_ptsz");
+_Static_assert(SAME(__typeof__(&cudaGraphUpload_ptsz), cudaError_t (*)(cudaGraphExec_t graphExec, cudaStream_t stream)),
+	"cudaGraphUpload_ptsz");
+_Static_assert(SAME(__typeof__(&cudaGraphLaunch_ptsz), cudaError_t (*)(cudaGraphExec_t graphExec, cudaStream_t stream)),
+	"cudaGraphLaunch_ptsz");
 
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaDeviceP2PAttr) == sizeof(int32_t), "cudaDeviceP2PAttr");
@@ -424,6 +577,8 @@ _Static_assert(sizeof(cudaDriverEntryPointQueryResult) == sizeof(int32_t), "cuda
 _Static_assert(sizeof(cudaError_t) == sizeof(int32_t), "cudaError_t");
 _Static_assert(sizeof(cudaFuncAttribute) == sizeof(int32_t), "cudaFuncAttribute");
 _Static_assert(sizeof(cudaFuncCache) == sizeof(int32_t), "cudaFuncCache");
+_Static_assert(sizeof(cudaGraphExecUpdateResult) == sizeof(int32_t), "cudaGraphExecUpdateResult");
+_Static_assert(sizeof(cudaGraphNodeType) == sizeof(int32_t), "cudaGraphNodeType");
 _Static_assert(sizeof(cudaJitOption) == sizeof(int32_t), "cudaJitOption");
 _Static_assert(sizeof(cudaLaunchAttributeID) == sizeof(int32_t), "cudaLaunchAttributeID");
 _Static_assert(sizeof(cudaLibraryOption) == sizeof(int32_t), "cudaLibraryOption");
@@ -435,6 +590,7 @@ _Static_assert(sizeof(cudaMemLocationType) == sizeof(int32_t), "cudaMemLocationT
 _Static_assert(sizeof(cudaMemPoolAttr) == sizeof(int32_t), "cudaMemPoolAttr");
 _Static_assert(sizeof(cudaMemcpyKind) == sizeof(int32_t), "cudaMemcpyKind");
 _Static_assert(sizeof(cudaMemoryType) == sizeof(int32_t), "cudaMemoryType");
+_Static_assert(sizeof(cudaStreamCaptureMode) == sizeof(int32_t), "cudaStreamCaptureMode");
 _Static_assert(sizeof(cudaStreamCaptureStatus) == sizeof(int32_t), "cudaStreamCaptureStatus");
 _Static_assert(sizeof(long) == sizeof(int64_t), "long");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->name), char[256]), "cudaDeviceProp.name");
@@ -550,6 +706,21 @@ _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->requiredClusterDepth),
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->clusterSchedulingPolicyPreference), int), "cudaFuncAttributes.clusterSchedulingPolicyPreference");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->nonPortableClusterSizeAllowed), int), "cudaFuncAttributes.nonPortableClusterSizeAllowed");
 _Static_assert(SAME(__typeof__(((cudaFuncAttributes *)0)->reserved), int[16]), "cudaFuncAttributes.reserved");
+_Static_assert(SAME(__typeof__(((cudaGraphEdgeData *)0)->from_port), unsigned char), "cudaGraphEdgeData.from_port");
+_Static_assert(SAME(__typeof__(((cudaGraphEdgeData *)0)->to_port), unsigned char), "cudaGraphEdgeData.to_port");
+_Static_assert(SAME(__typeof__(((cudaGraphEdgeData *)0)->type), unsigned char), "cudaGraphEdgeData.type");
+_Static_assert(SAME(__typeof__(((cudaGraphEdgeData *)0)->reserved), unsigned char[5]), "cudaGraphEdgeData.reserved");
+_Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->result), cudaGraphExecUpdateResult), "cudaGraphExecUpdateResultInfo.result");
+_Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->errorNode), cudaGraphNode_t), "cudaGraphExecUpdateResultInfo.errorNode");
+_Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->errorFromNode), cudaGraphNode_t), "cudaGraphExecUpdateResultInfo.errorFromNode");
+_Static_assert(SAME(__typeof__(((cudaHostNodeParams *)0)->fn), void (*)(void *)), "cudaHostNodeParams.fn");
+_Static_assert(SAME(__typeof__(((cudaHostNodeParams *)0)->userData), void *), "cudaHostNodeParams.userData");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->func), void *), "cudaKernelNodeParams.func");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->gridDim), dim3), "cudaKernelNodeParams.gridDim");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->blockDim), dim3), "cudaKernelNodeParams.blockDim");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->sharedMemBytes), unsigned int), "cudaKernelNodeParams.sharedMemBytes");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->kernelParams), void * *), "cudaKernelNodeParams.kernelParams");
+_Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->extra), void * *), "cudaKernelNodeParams.extra");
 _Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->id), cudaLaunchAttributeID), "cudaLaunchAttribute.id");
 _Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->pad), char[4]), "cudaLaunchAttribute.pad");
 _Static_assert(SAME(__typeof__(((cudaLaunchAttribute *)0)->val), cudaLaunchAttributeValue), "cudaLaunchAttribute.val");
@@ -579,6 +750,12 @@ _Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPos), cudaPos), "cud
 _Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->dstPtr), cudaPitchedPtr), "cudaMemcpy3DParms.dstPtr");
 _Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->extent), cudaExtent), "cudaMemcpy3DParms.extent");
 _Static_assert(SAME(__typeof__(((cudaMemcpy3DParms *)0)->kind), cudaMemcpyKind), "cudaMemcpy3DParms.kind");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->dst), void *), "cudaMemsetParams.dst");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->pitch), size_t), "cudaMemsetParams.pitch");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->value), unsigned int), "cudaMemsetParams.value");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->elementSize), unsigned int), "cudaMemsetParams.elementSize");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->width), size_t), "cudaMemsetParams.width");
+_Static_assert(SAME(__typeof__(((cudaMemsetParams *)0)->height), size_t), "cudaMemsetParams.height");
 _Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->ptr), void *), "cudaPitchedPtr.ptr");
 _Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->pitch), size_t), "cudaPitchedPtr.pitch");
 _Static_assert(SAME(__typeof__(((cudaPitchedPtr *)0)->xsize), size_t), "cudaPitchedPtr.xsize");

@@ -72,6 +72,17 @@ fn launches_come_in_their_order() {
     );
 }
 
+/// Graphs, made node by node and from streams.
+#[test]
+fn graphs_do_what_their_nodes_say() {
+    let calls = ["cudaGraphLaunch", "cudaStreamBeginCapture"];
+    passes(
+        "tests/guest/cuda_runtime_graphs.c",
+        "cuda_runtime_graphs",
+        &calls,
+    );
+}
+
 /// Environment: the folder of NVIDIA's own runtime for arm64, `lib` of its wheel for Python.
 const NVIDIA: &str = "GIL_NVIDIA_CUDART";
 

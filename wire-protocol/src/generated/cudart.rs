@@ -18,6 +18,12 @@ pub enum Kind {
     Event,
     /// `cudaFunction_t`
     Function,
+    /// `cudaGraphExec_t`
+    GraphExec,
+    /// `cudaGraphNode_t`
+    GraphNode,
+    /// `cudaGraph_t`
+    Graph,
     /// `cudaKernel_t`
     Kernel,
     /// `cudaLibrary_t`
@@ -26,6 +32,8 @@ pub enum Kind {
     Pool,
     /// `cudaStream_t`
     Stream,
+    /// `cudaUserObject_t`
+    UserObject,
 }
 
 impl Kind {
@@ -35,10 +43,14 @@ impl Kind {
             Self::Array => "cudaArray_t",
             Self::Event => "cudaEvent_t",
             Self::Function => "cudaFunction_t",
+            Self::GraphExec => "cudaGraphExec_t",
+            Self::GraphNode => "cudaGraphNode_t",
+            Self::Graph => "cudaGraph_t",
             Self::Kernel => "cudaKernel_t",
             Self::Library => "cudaLibrary_t",
             Self::Pool => "cudaMemPool_t",
             Self::Stream => "cudaStream_t",
+            Self::UserObject => "cudaUserObject_t",
         }
     }
 
@@ -48,10 +60,14 @@ impl Kind {
             Self::Array => 400,
             Self::Event => 400,
             Self::Function => 400,
+            Self::GraphExec => 1,
+            Self::GraphNode => 1,
+            Self::Graph => 1,
             Self::Kernel => 400,
             Self::Library => 400,
             Self::Pool => 1,
             Self::Stream => 400,
+            Self::UserObject => 1,
         }
     }
 
@@ -61,10 +77,14 @@ impl Kind {
             Self::Array => None,
             Self::Event => None,
             Self::Function => None,
+            Self::GraphExec => None,
+            Self::GraphNode => None,
+            Self::Graph => None,
             Self::Kernel => None,
             Self::Library => None,
             Self::Pool => None,
             Self::Stream => None,
+            Self::UserObject => None,
         }
     }
 }
@@ -409,6 +429,146 @@ pub const CUDA_GET_DRIVER_ENTRY_POINT_BY_VERSION_PTSZ: Op = Op::new(API, 515);
 pub const CUDA_INIT_DEVICE: Op = Op::new(API, 516);
 /// `cudaSetValidDevices`.
 pub const CUDA_SET_VALID_DEVICES: Op = Op::new(API, 517);
+/// `cudaStreamBeginCapture`.
+pub const CUDA_STREAM_BEGIN_CAPTURE: Op = Op::new(API, 518);
+/// `cudaStreamBeginCaptureToGraph`.
+pub const CUDA_STREAM_BEGIN_CAPTURE_TO_GRAPH: Op = Op::new(API, 519);
+/// `cudaThreadExchangeStreamCaptureMode`.
+pub const CUDA_THREAD_EXCHANGE_STREAM_CAPTURE_MODE: Op = Op::new(API, 520);
+/// `cudaStreamEndCapture`.
+pub const CUDA_STREAM_END_CAPTURE: Op = Op::new(API, 521);
+/// `cudaStreamGetCaptureInfo`.
+pub const CUDA_STREAM_GET_CAPTURE_INFO: Op = Op::new(API, 522);
+/// `cudaStreamUpdateCaptureDependencies`.
+pub const CUDA_STREAM_UPDATE_CAPTURE_DEPENDENCIES: Op = Op::new(API, 523);
+/// `cudaGraphCreate`.
+pub const CUDA_GRAPH_CREATE: Op = Op::new(API, 524);
+/// `cudaGraphKernelNodeCopyAttributes`.
+pub const CUDA_GRAPH_KERNEL_NODE_COPY_ATTRIBUTES: Op = Op::new(API, 525);
+/// `cudaGraphKernelNodeGetAttribute`.
+pub const CUDA_GRAPH_KERNEL_NODE_GET_ATTRIBUTE: Op = Op::new(API, 526);
+/// `cudaGraphKernelNodeSetAttribute`.
+pub const CUDA_GRAPH_KERNEL_NODE_SET_ATTRIBUTE: Op = Op::new(API, 527);
+/// `cudaGraphMemsetNodeGetParams`.
+pub const CUDA_GRAPH_MEMSET_NODE_GET_PARAMS: Op = Op::new(API, 528);
+/// `cudaGraphMemsetNodeSetParams`.
+pub const CUDA_GRAPH_MEMSET_NODE_SET_PARAMS: Op = Op::new(API, 529);
+/// `cudaGraphAddHostNode`.
+pub const CUDA_GRAPH_ADD_HOST_NODE: Op = Op::new(API, 530);
+/// `cudaGraphHostNodeGetParams`.
+pub const CUDA_GRAPH_HOST_NODE_GET_PARAMS: Op = Op::new(API, 531);
+/// `cudaGraphHostNodeSetParams`.
+pub const CUDA_GRAPH_HOST_NODE_SET_PARAMS: Op = Op::new(API, 532);
+/// `cudaGraphAddChildGraphNode`.
+pub const CUDA_GRAPH_ADD_CHILD_GRAPH_NODE: Op = Op::new(API, 533);
+/// `cudaGraphChildGraphNodeGetGraph`.
+pub const CUDA_GRAPH_CHILD_GRAPH_NODE_GET_GRAPH: Op = Op::new(API, 534);
+/// `cudaGraphAddEmptyNode`.
+pub const CUDA_GRAPH_ADD_EMPTY_NODE: Op = Op::new(API, 535);
+/// `cudaGraphAddEventRecordNode`.
+pub const CUDA_GRAPH_ADD_EVENT_RECORD_NODE: Op = Op::new(API, 536);
+/// `cudaGraphEventRecordNodeGetEvent`.
+pub const CUDA_GRAPH_EVENT_RECORD_NODE_GET_EVENT: Op = Op::new(API, 537);
+/// `cudaGraphEventRecordNodeSetEvent`.
+pub const CUDA_GRAPH_EVENT_RECORD_NODE_SET_EVENT: Op = Op::new(API, 538);
+/// `cudaGraphAddEventWaitNode`.
+pub const CUDA_GRAPH_ADD_EVENT_WAIT_NODE: Op = Op::new(API, 539);
+/// `cudaGraphEventWaitNodeGetEvent`.
+pub const CUDA_GRAPH_EVENT_WAIT_NODE_GET_EVENT: Op = Op::new(API, 540);
+/// `cudaGraphEventWaitNodeSetEvent`.
+pub const CUDA_GRAPH_EVENT_WAIT_NODE_SET_EVENT: Op = Op::new(API, 541);
+/// `cudaGraphClone`.
+pub const CUDA_GRAPH_CLONE: Op = Op::new(API, 542);
+/// `cudaGraphNodeFindInClone`.
+pub const CUDA_GRAPH_NODE_FIND_IN_CLONE: Op = Op::new(API, 543);
+/// `cudaGraphNodeGetType`.
+pub const CUDA_GRAPH_NODE_GET_TYPE: Op = Op::new(API, 544);
+/// `cudaGraphGetNodes`.
+pub const CUDA_GRAPH_GET_NODES: Op = Op::new(API, 545);
+/// `cudaGraphGetRootNodes`.
+pub const CUDA_GRAPH_GET_ROOT_NODES: Op = Op::new(API, 546);
+/// `cudaGraphGetEdges`.
+pub const CUDA_GRAPH_GET_EDGES: Op = Op::new(API, 547);
+/// `cudaGraphNodeGetDependencies`.
+pub const CUDA_GRAPH_NODE_GET_DEPENDENCIES: Op = Op::new(API, 548);
+/// `cudaGraphNodeGetDependentNodes`.
+pub const CUDA_GRAPH_NODE_GET_DEPENDENT_NODES: Op = Op::new(API, 549);
+/// `cudaGraphAddDependencies`.
+pub const CUDA_GRAPH_ADD_DEPENDENCIES: Op = Op::new(API, 550);
+/// `cudaGraphRemoveDependencies`.
+pub const CUDA_GRAPH_REMOVE_DEPENDENCIES: Op = Op::new(API, 551);
+/// `cudaGraphDestroyNode`.
+pub const CUDA_GRAPH_DESTROY_NODE: Op = Op::new(API, 552);
+/// `cudaGraphInstantiate`.
+pub const CUDA_GRAPH_INSTANTIATE: Op = Op::new(API, 553);
+/// `cudaGraphInstantiateWithFlags`.
+pub const CUDA_GRAPH_INSTANTIATE_WITH_FLAGS: Op = Op::new(API, 554);
+/// `cudaGraphExecGetFlags`.
+pub const CUDA_GRAPH_EXEC_GET_FLAGS: Op = Op::new(API, 555);
+/// `cudaGraphExecHostNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_HOST_NODE_SET_PARAMS: Op = Op::new(API, 556);
+/// `cudaGraphExecChildGraphNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_CHILD_GRAPH_NODE_SET_PARAMS: Op = Op::new(API, 557);
+/// `cudaGraphExecEventRecordNodeSetEvent`.
+pub const CUDA_GRAPH_EXEC_EVENT_RECORD_NODE_SET_EVENT: Op = Op::new(API, 558);
+/// `cudaGraphExecEventWaitNodeSetEvent`.
+pub const CUDA_GRAPH_EXEC_EVENT_WAIT_NODE_SET_EVENT: Op = Op::new(API, 559);
+/// `cudaGraphNodeSetEnabled`.
+pub const CUDA_GRAPH_NODE_SET_ENABLED: Op = Op::new(API, 560);
+/// `cudaGraphNodeGetEnabled`.
+pub const CUDA_GRAPH_NODE_GET_ENABLED: Op = Op::new(API, 561);
+/// `cudaGraphExecUpdate`.
+pub const CUDA_GRAPH_EXEC_UPDATE: Op = Op::new(API, 562);
+/// `cudaGraphUpload`.
+pub const CUDA_GRAPH_UPLOAD: Op = Op::new(API, 563);
+/// `cudaGraphLaunch`.
+pub const CUDA_GRAPH_LAUNCH: Op = Op::new(API, 564);
+/// `cudaGraphExecDestroy`.
+pub const CUDA_GRAPH_EXEC_DESTROY: Op = Op::new(API, 565);
+/// `cudaGraphDestroy`.
+pub const CUDA_GRAPH_DESTROY: Op = Op::new(API, 566);
+/// `cudaGraphDebugDotPrint`.
+pub const CUDA_GRAPH_DEBUG_DOT_PRINT: Op = Op::new(API, 567);
+/// `cudaUserObjectCreate`.
+pub const CUDA_USER_OBJECT_CREATE: Op = Op::new(API, 568);
+/// `cudaUserObjectRetain`.
+pub const CUDA_USER_OBJECT_RETAIN: Op = Op::new(API, 569);
+/// `cudaUserObjectRelease`.
+pub const CUDA_USER_OBJECT_RELEASE: Op = Op::new(API, 570);
+/// `cudaGraphRetainUserObject`.
+pub const CUDA_GRAPH_RETAIN_USER_OBJECT: Op = Op::new(API, 571);
+/// `cudaGraphReleaseUserObject`.
+pub const CUDA_GRAPH_RELEASE_USER_OBJECT: Op = Op::new(API, 572);
+/// `cudaGraphAddMemsetNode`.
+pub const CUDA_GRAPH_ADD_MEMSET_NODE: Op = Op::new(API, 573);
+/// `cudaGraphExecMemsetNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_MEMSET_NODE_SET_PARAMS: Op = Op::new(API, 574);
+/// `cudaGraphAddKernelNode`.
+pub const CUDA_GRAPH_ADD_KERNEL_NODE: Op = Op::new(API, 575);
+/// `cudaGraphKernelNodeSetParams`.
+pub const CUDA_GRAPH_KERNEL_NODE_SET_PARAMS: Op = Op::new(API, 576);
+/// `cudaGraphExecKernelNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_KERNEL_NODE_SET_PARAMS: Op = Op::new(API, 577);
+/// `cudaGraphAddMemcpyNode1D`.
+pub const CUDA_GRAPH_ADD_MEMCPY_NODE1D: Op = Op::new(API, 578);
+/// `cudaGraphMemcpyNodeSetParams1D`.
+pub const CUDA_GRAPH_MEMCPY_NODE_SET_PARAMS1D: Op = Op::new(API, 579);
+/// `cudaGraphExecMemcpyNodeSetParams1D`.
+pub const CUDA_GRAPH_EXEC_MEMCPY_NODE_SET_PARAMS1D: Op = Op::new(API, 580);
+/// `cudaStreamBeginCapture_ptsz`.
+pub const CUDA_STREAM_BEGIN_CAPTURE_PTSZ: Op = Op::new(API, 581);
+/// `cudaStreamBeginCaptureToGraph_ptsz`.
+pub const CUDA_STREAM_BEGIN_CAPTURE_TO_GRAPH_PTSZ: Op = Op::new(API, 582);
+/// `cudaStreamEndCapture_ptsz`.
+pub const CUDA_STREAM_END_CAPTURE_PTSZ: Op = Op::new(API, 583);
+/// `cudaStreamGetCaptureInfo_ptsz`.
+pub const CUDA_STREAM_GET_CAPTURE_INFO_PTSZ: Op = Op::new(API, 584);
+/// `cudaStreamUpdateCaptureDependencies_ptsz`.
+pub const CUDA_STREAM_UPDATE_CAPTURE_DEPENDENCIES_PTSZ: Op = Op::new(API, 585);
+/// `cudaGraphUpload_ptsz`.
+pub const CUDA_GRAPH_UPLOAD_PTSZ: Op = Op::new(API, 586);
+/// `cudaGraphLaunch_ptsz`.
+pub const CUDA_GRAPH_LAUNCH_PTSZ: Op = Op::new(API, 587);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1245,6 +1405,356 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 517,
         name: "cudaSetValidDevices",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 518,
+        name: "cudaStreamBeginCapture",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 519,
+        name: "cudaStreamBeginCaptureToGraph",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 520,
+        name: "cudaThreadExchangeStreamCaptureMode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 521,
+        name: "cudaStreamEndCapture",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 522,
+        name: "cudaStreamGetCaptureInfo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 523,
+        name: "cudaStreamUpdateCaptureDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 524,
+        name: "cudaGraphCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 525,
+        name: "cudaGraphKernelNodeCopyAttributes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 526,
+        name: "cudaGraphKernelNodeGetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 527,
+        name: "cudaGraphKernelNodeSetAttribute",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 528,
+        name: "cudaGraphMemsetNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 529,
+        name: "cudaGraphMemsetNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 530,
+        name: "cudaGraphAddHostNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 531,
+        name: "cudaGraphHostNodeGetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 532,
+        name: "cudaGraphHostNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 533,
+        name: "cudaGraphAddChildGraphNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 534,
+        name: "cudaGraphChildGraphNodeGetGraph",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 535,
+        name: "cudaGraphAddEmptyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 536,
+        name: "cudaGraphAddEventRecordNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 537,
+        name: "cudaGraphEventRecordNodeGetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 538,
+        name: "cudaGraphEventRecordNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 539,
+        name: "cudaGraphAddEventWaitNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 540,
+        name: "cudaGraphEventWaitNodeGetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 541,
+        name: "cudaGraphEventWaitNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 542,
+        name: "cudaGraphClone",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 543,
+        name: "cudaGraphNodeFindInClone",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 544,
+        name: "cudaGraphNodeGetType",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 545,
+        name: "cudaGraphGetNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 546,
+        name: "cudaGraphGetRootNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 547,
+        name: "cudaGraphGetEdges",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 548,
+        name: "cudaGraphNodeGetDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 549,
+        name: "cudaGraphNodeGetDependentNodes",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 550,
+        name: "cudaGraphAddDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 551,
+        name: "cudaGraphRemoveDependencies",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 552,
+        name: "cudaGraphDestroyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 553,
+        name: "cudaGraphInstantiate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 554,
+        name: "cudaGraphInstantiateWithFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 555,
+        name: "cudaGraphExecGetFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 556,
+        name: "cudaGraphExecHostNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 557,
+        name: "cudaGraphExecChildGraphNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 558,
+        name: "cudaGraphExecEventRecordNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 559,
+        name: "cudaGraphExecEventWaitNodeSetEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 560,
+        name: "cudaGraphNodeSetEnabled",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 561,
+        name: "cudaGraphNodeGetEnabled",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 562,
+        name: "cudaGraphExecUpdate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 563,
+        name: "cudaGraphUpload",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 564,
+        name: "cudaGraphLaunch",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 565,
+        name: "cudaGraphExecDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 566,
+        name: "cudaGraphDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 567,
+        name: "cudaGraphDebugDotPrint",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 568,
+        name: "cudaUserObjectCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 569,
+        name: "cudaUserObjectRetain",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 570,
+        name: "cudaUserObjectRelease",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 571,
+        name: "cudaGraphRetainUserObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 572,
+        name: "cudaGraphReleaseUserObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 573,
+        name: "cudaGraphAddMemsetNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 574,
+        name: "cudaGraphExecMemsetNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 575,
+        name: "cudaGraphAddKernelNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 576,
+        name: "cudaGraphKernelNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 577,
+        name: "cudaGraphExecKernelNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 578,
+        name: "cudaGraphAddMemcpyNode1D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 579,
+        name: "cudaGraphMemcpyNodeSetParams1D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 580,
+        name: "cudaGraphExecMemcpyNodeSetParams1D",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 581,
+        name: "cudaStreamBeginCapture_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 582,
+        name: "cudaStreamBeginCaptureToGraph_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 583,
+        name: "cudaStreamEndCapture_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 584,
+        name: "cudaStreamGetCaptureInfo_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 585,
+        name: "cudaStreamUpdateCaptureDependencies_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 586,
+        name: "cudaGraphUpload_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 587,
+        name: "cudaGraphLaunch_ptsz",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

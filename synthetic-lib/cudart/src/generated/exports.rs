@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 167] = [
+static EXPORTS: [Export; 237] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -265,6 +265,230 @@ static EXPORTS: [Export; 167] = [
     Export {
         name: c"cudaGetSymbolSize",
         address: cudaGetSymbolSize as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddChildGraphNode",
+        address: cudaGraphAddChildGraphNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddDependencies",
+        address: cudaGraphAddDependencies as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddEmptyNode",
+        address: cudaGraphAddEmptyNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddEventRecordNode",
+        address: cudaGraphAddEventRecordNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddEventWaitNode",
+        address: cudaGraphAddEventWaitNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddHostNode",
+        address: cudaGraphAddHostNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddKernelNode",
+        address: cudaGraphAddKernelNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddMemcpyNode1D",
+        address: cudaGraphAddMemcpyNode1D as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddMemsetNode",
+        address: cudaGraphAddMemsetNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphChildGraphNodeGetGraph",
+        address: cudaGraphChildGraphNodeGetGraph as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphClone",
+        address: cudaGraphClone as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphCreate",
+        address: cudaGraphCreate as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphDebugDotPrint",
+        address: cudaGraphDebugDotPrint as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphDestroy",
+        address: cudaGraphDestroy as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphDestroyNode",
+        address: cudaGraphDestroyNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphEventRecordNodeGetEvent",
+        address: cudaGraphEventRecordNodeGetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphEventRecordNodeSetEvent",
+        address: cudaGraphEventRecordNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphEventWaitNodeGetEvent",
+        address: cudaGraphEventWaitNodeGetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphEventWaitNodeSetEvent",
+        address: cudaGraphEventWaitNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecChildGraphNodeSetParams",
+        address: cudaGraphExecChildGraphNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecDestroy",
+        address: cudaGraphExecDestroy as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecEventRecordNodeSetEvent",
+        address: cudaGraphExecEventRecordNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecEventWaitNodeSetEvent",
+        address: cudaGraphExecEventWaitNodeSetEvent as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecGetFlags",
+        address: cudaGraphExecGetFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecHostNodeSetParams",
+        address: cudaGraphExecHostNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecKernelNodeSetParams",
+        address: cudaGraphExecKernelNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecMemcpyNodeSetParams1D",
+        address: cudaGraphExecMemcpyNodeSetParams1D as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecMemsetNodeSetParams",
+        address: cudaGraphExecMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecUpdate",
+        address: cudaGraphExecUpdate as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphGetEdges",
+        address: cudaGraphGetEdges as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphGetNodes",
+        address: cudaGraphGetNodes as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphGetRootNodes",
+        address: cudaGraphGetRootNodes as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphHostNodeGetParams",
+        address: cudaGraphHostNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphHostNodeSetParams",
+        address: cudaGraphHostNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphInstantiate",
+        address: cudaGraphInstantiate as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphInstantiateWithFlags",
+        address: cudaGraphInstantiateWithFlags as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphKernelNodeCopyAttributes",
+        address: cudaGraphKernelNodeCopyAttributes as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphKernelNodeGetAttribute",
+        address: cudaGraphKernelNodeGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphKernelNodeSetAttribute",
+        address: cudaGraphKernelNodeSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphKernelNodeSetParams",
+        address: cudaGraphKernelNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphLaunch",
+        address: cudaGraphLaunch as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphLaunch_ptsz",
+        address: cudaGraphLaunch_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphMemcpyNodeSetParams1D",
+        address: cudaGraphMemcpyNodeSetParams1D as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphMemsetNodeGetParams",
+        address: cudaGraphMemsetNodeGetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphMemsetNodeSetParams",
+        address: cudaGraphMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeFindInClone",
+        address: cudaGraphNodeFindInClone as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeGetDependencies",
+        address: cudaGraphNodeGetDependencies as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeGetDependentNodes",
+        address: cudaGraphNodeGetDependentNodes as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeGetEnabled",
+        address: cudaGraphNodeGetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeGetType",
+        address: cudaGraphNodeGetType as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeSetEnabled",
+        address: cudaGraphNodeSetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphReleaseUserObject",
+        address: cudaGraphReleaseUserObject as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphRemoveDependencies",
+        address: cudaGraphRemoveDependencies as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphRetainUserObject",
+        address: cudaGraphRetainUserObject as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphUpload",
+        address: cudaGraphUpload as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphUpload_ptsz",
+        address: cudaGraphUpload_ptsz as *const c_void,
     },
     Export {
         name: c"cudaHostAlloc",
@@ -579,6 +803,22 @@ static EXPORTS: [Export; 167] = [
         address: cudaStreamAddCallback_ptsz as *const c_void,
     },
     Export {
+        name: c"cudaStreamBeginCapture",
+        address: cudaStreamBeginCapture as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamBeginCaptureToGraph",
+        address: cudaStreamBeginCaptureToGraph as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamBeginCaptureToGraph_ptsz",
+        address: cudaStreamBeginCaptureToGraph_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamBeginCapture_ptsz",
+        address: cudaStreamBeginCapture_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamCopyAttributes",
         address: cudaStreamCopyAttributes as *const c_void,
     },
@@ -603,12 +843,28 @@ static EXPORTS: [Export; 167] = [
         address: cudaStreamDestroy as *const c_void,
     },
     Export {
+        name: c"cudaStreamEndCapture",
+        address: cudaStreamEndCapture as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamEndCapture_ptsz",
+        address: cudaStreamEndCapture_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamGetAttribute",
         address: cudaStreamGetAttribute as *const c_void,
     },
     Export {
         name: c"cudaStreamGetAttribute_ptsz",
         address: cudaStreamGetAttribute_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetCaptureInfo",
+        address: cudaStreamGetCaptureInfo as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamGetCaptureInfo_ptsz",
+        address: cudaStreamGetCaptureInfo_ptsz as *const c_void,
     },
     Export {
         name: c"cudaStreamGetDevice",
@@ -675,12 +931,36 @@ static EXPORTS: [Export; 167] = [
         address: cudaStreamSynchronize_ptsz as *const c_void,
     },
     Export {
+        name: c"cudaStreamUpdateCaptureDependencies",
+        address: cudaStreamUpdateCaptureDependencies as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamUpdateCaptureDependencies_ptsz",
+        address: cudaStreamUpdateCaptureDependencies_ptsz as *const c_void,
+    },
+    Export {
         name: c"cudaStreamWaitEvent",
         address: cudaStreamWaitEvent as *const c_void,
     },
     Export {
         name: c"cudaStreamWaitEvent_ptsz",
         address: cudaStreamWaitEvent_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaThreadExchangeStreamCaptureMode",
+        address: cudaThreadExchangeStreamCaptureMode as *const c_void,
+    },
+    Export {
+        name: c"cudaUserObjectCreate",
+        address: cudaUserObjectCreate as *const c_void,
+    },
+    Export {
+        name: c"cudaUserObjectRelease",
+        address: cudaUserObjectRelease as *const c_void,
+    },
+    Export {
+        name: c"cudaUserObjectRetain",
+        address: cudaUserObjectRetain as *const c_void,
     },
 ];
 

@@ -53,6 +53,703 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Graphs {
+    /// `cudaStreamBeginCapture`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamBeginCapture(
+        entry: u64,
+        stream: cudaStream_t,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t;
+
+    /// `cudaStreamBeginCaptureToGraph`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamBeginCaptureToGraph(
+        entry: u64,
+        stream: cudaStream_t,
+        graph: cudaGraph_t,
+        dependencies: *const cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t;
+
+    /// `cudaThreadExchangeStreamCaptureMode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaThreadExchangeStreamCaptureMode(
+        entry: u64,
+        mode: *mut cudaStreamCaptureMode,
+    ) -> cudaError_t;
+
+    /// `cudaStreamEndCapture`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamEndCapture(
+        entry: u64,
+        stream: cudaStream_t,
+        pGraph: *mut cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetCaptureInfo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetCaptureInfo(
+        entry: u64,
+        stream: cudaStream_t,
+        captureStatus_out: *mut cudaStreamCaptureStatus,
+        id_out: *mut u64,
+        graph_out: *mut cudaGraph_t,
+        dependencies_out: *mut *const cudaGraphNode_t,
+        edgeData_out: *mut *const cudaGraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaStreamUpdateCaptureDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamUpdateCaptureDependencies(
+        entry: u64,
+        stream: cudaStream_t,
+        dependencies: *mut cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphCreate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphCreate(entry: u64, pGraph: *mut cudaGraph_t, flags: c_uint) -> cudaError_t;
+
+    /// `cudaGraphKernelNodeCopyAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphKernelNodeCopyAttributes(
+        entry: u64,
+        hDst: cudaGraphNode_t,
+        hSrc: cudaGraphNode_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphKernelNodeGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphKernelNodeGetAttribute(
+        entry: u64,
+        hNode: cudaGraphNode_t,
+        attr: cudaLaunchAttributeID,
+        value_out: *mut cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `cudaGraphKernelNodeSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphKernelNodeSetAttribute(
+        entry: u64,
+        hNode: cudaGraphNode_t,
+        attr: cudaLaunchAttributeID,
+        value: *const cudaLaunchAttributeValue,
+    ) -> cudaError_t;
+
+    /// `cudaGraphMemsetNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphMemsetNodeGetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *mut cudaMemsetParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphMemsetNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphMemsetNodeSetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaMemsetParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddHostNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddHostNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        pNodeParams: *const cudaHostNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphHostNodeGetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphHostNodeGetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *mut cudaHostNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphHostNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphHostNodeSetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaHostNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddChildGraphNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddChildGraphNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        childGraph: cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphChildGraphNodeGetGraph`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphChildGraphNodeGetGraph(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pGraph: *mut cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddEmptyNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddEmptyNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddEventRecordNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddEventRecordNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphEventRecordNodeGetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphEventRecordNodeGetEvent(
+        entry: u64,
+        node: cudaGraphNode_t,
+        event_out: *mut cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphEventRecordNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphEventRecordNodeSetEvent(
+        entry: u64,
+        node: cudaGraphNode_t,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddEventWaitNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddEventWaitNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphEventWaitNodeGetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphEventWaitNodeGetEvent(
+        entry: u64,
+        node: cudaGraphNode_t,
+        event_out: *mut cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphEventWaitNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphEventWaitNodeSetEvent(
+        entry: u64,
+        node: cudaGraphNode_t,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphClone`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphClone(
+        entry: u64,
+        pGraphClone: *mut cudaGraph_t,
+        originalGraph: cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeFindInClone`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeFindInClone(
+        entry: u64,
+        pNode: *mut cudaGraphNode_t,
+        originalNode: cudaGraphNode_t,
+        clonedGraph: cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeGetType`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeGetType(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pType: *mut cudaGraphNodeType,
+    ) -> cudaError_t;
+
+    /// `cudaGraphGetNodes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphGetNodes(
+        entry: u64,
+        graph: cudaGraph_t,
+        nodes: *mut cudaGraphNode_t,
+        numNodes: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphGetRootNodes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphGetRootNodes(
+        entry: u64,
+        graph: cudaGraph_t,
+        pRootNodes: *mut cudaGraphNode_t,
+        pNumRootNodes: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphGetEdges`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphGetEdges(
+        entry: u64,
+        graph: cudaGraph_t,
+        from: *mut cudaGraphNode_t,
+        to: *mut cudaGraphNode_t,
+        edgeData: *mut cudaGraphEdgeData,
+        numEdges: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeGetDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeGetDependencies(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pDependencies: *mut cudaGraphNode_t,
+        edgeData: *mut cudaGraphEdgeData,
+        pNumDependencies: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeGetDependentNodes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeGetDependentNodes(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pDependentNodes: *mut cudaGraphNode_t,
+        edgeData: *mut cudaGraphEdgeData,
+        pNumDependentNodes: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddDependencies(
+        entry: u64,
+        graph: cudaGraph_t,
+        from: *const cudaGraphNode_t,
+        to: *const cudaGraphNode_t,
+        edgeData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphRemoveDependencies`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphRemoveDependencies(
+        entry: u64,
+        graph: cudaGraph_t,
+        from: *const cudaGraphNode_t,
+        to: *const cudaGraphNode_t,
+        edgeData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+    ) -> cudaError_t;
+
+    /// `cudaGraphDestroyNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphDestroyNode(entry: u64, node: cudaGraphNode_t) -> cudaError_t;
+
+    /// `cudaGraphInstantiate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphInstantiate(
+        entry: u64,
+        pGraphExec: *mut cudaGraphExec_t,
+        graph: cudaGraph_t,
+        flags: u64,
+    ) -> cudaError_t;
+
+    /// `cudaGraphInstantiateWithFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphInstantiateWithFlags(
+        entry: u64,
+        pGraphExec: *mut cudaGraphExec_t,
+        graph: cudaGraph_t,
+        flags: u64,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecGetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecGetFlags(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        flags: *mut u64,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecHostNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecHostNodeSetParams(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaHostNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecChildGraphNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecChildGraphNodeSetParams(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        childGraph: cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecEventRecordNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecEventRecordNodeSetEvent(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        hNode: cudaGraphNode_t,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecEventWaitNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecEventWaitNodeSetEvent(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        hNode: cudaGraphNode_t,
+        event: cudaEvent_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeSetEnabled`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeSetEnabled(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        hNode: cudaGraphNode_t,
+        isEnabled: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeGetEnabled`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeGetEnabled(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        hNode: cudaGraphNode_t,
+        isEnabled: *mut c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecUpdate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecUpdate(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        hGraph: cudaGraph_t,
+        resultInfo: *mut cudaGraphExecUpdateResultInfo,
+    ) -> cudaError_t;
+
+    /// `cudaGraphUpload`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphUpload(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphLaunch`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphLaunch(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecDestroy(entry: u64, graphExec: cudaGraphExec_t) -> cudaError_t;
+
+    /// `cudaGraphDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphDestroy(entry: u64, graph: cudaGraph_t) -> cudaError_t;
+
+    /// `cudaGraphDebugDotPrint`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphDebugDotPrint(
+        entry: u64,
+        graph: cudaGraph_t,
+        path: *const c_char,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaUserObjectCreate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaUserObjectCreate(
+        entry: u64,
+        object_out: *mut cudaUserObject_t,
+        ptr: *mut c_void,
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+        initialRefcount: c_uint,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaUserObjectRetain`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaUserObjectRetain(
+        entry: u64,
+        object: cudaUserObject_t,
+        count: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaUserObjectRelease`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaUserObjectRelease(
+        entry: u64,
+        object: cudaUserObject_t,
+        count: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphRetainUserObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphRetainUserObject(
+        entry: u64,
+        graph: cudaGraph_t,
+        object: cudaUserObject_t,
+        count: c_uint,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphReleaseUserObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphReleaseUserObject(
+        entry: u64,
+        graph: cudaGraph_t,
+        object: cudaUserObject_t,
+        count: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddMemsetNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddMemsetNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        pMemsetParams: *const cudaMemsetParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecMemsetNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecMemsetNodeSetParams(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaMemsetParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddKernelNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddKernelNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        pNodeParams: *const cudaKernelNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphKernelNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphKernelNodeSetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaKernelNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecKernelNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecKernelNodeSetParams(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaKernelNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddMemcpyNode1D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddMemcpyNode1D(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaGraphMemcpyNodeSetParams1D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphMemcpyNodeSetParams1D(
+        entry: u64,
+        node: cudaGraphNode_t,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecMemcpyNodeSetParams1D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecMemcpyNodeSetParams1D(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Launches {
     /// `cudaLaunchKernelExC`.
     ///
@@ -771,6 +1468,88 @@ pub trait OwnStreams {
         entry: u64,
         stream: cudaStream_t,
         pCaptureStatus: *mut cudaStreamCaptureStatus,
+    ) -> cudaError_t;
+
+    /// `cudaStreamBeginCapture_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamBeginCapture_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t;
+
+    /// `cudaStreamBeginCaptureToGraph_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamBeginCaptureToGraph_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        graph: cudaGraph_t,
+        dependencies: *const cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t;
+
+    /// `cudaStreamEndCapture_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamEndCapture_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        pGraph: *mut cudaGraph_t,
+    ) -> cudaError_t;
+
+    /// `cudaStreamGetCaptureInfo_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamGetCaptureInfo_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        captureStatus_out: *mut cudaStreamCaptureStatus,
+        id_out: *mut u64,
+        graph_out: *mut cudaGraph_t,
+        dependencies_out: *mut *const cudaGraphNode_t,
+        edgeData_out: *mut *const cudaGraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> cudaError_t;
+
+    /// `cudaStreamUpdateCaptureDependencies_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamUpdateCaptureDependencies_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        dependencies: *mut cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGraphUpload_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphUpload_ptsz(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaGraphLaunch_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphLaunch_ptsz(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
     ) -> cudaError_t;
 }
 

@@ -13,7 +13,7 @@
 )]
 
 use crate::generated::manual::{
-    Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
+    Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -2698,4 +2698,1274 @@ pub unsafe extern "C" fn cudaSetValidDevices(device_arr: *mut c_int, len: c_int)
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cudaSetValidDevices(entry, device_arr, len) }
+}
+
+/// `cudaStreamBeginCapture`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamBeginCapture")]
+pub unsafe extern "C" fn cudaStreamBeginCapture(
+    stream: cudaStream_t,
+    mode: cudaStreamCaptureMode,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 518));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamBeginCapture(entry, stream, mode) }
+}
+
+/// `cudaStreamBeginCaptureToGraph`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamBeginCaptureToGraph")]
+pub unsafe extern "C" fn cudaStreamBeginCaptureToGraph(
+    stream: cudaStream_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    mode: cudaStreamCaptureMode,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 519));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamBeginCaptureToGraph(
+            entry,
+            stream,
+            graph,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            mode,
+        )
+    }
+}
+
+/// `cudaThreadExchangeStreamCaptureMode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaThreadExchangeStreamCaptureMode")]
+pub unsafe extern "C" fn cudaThreadExchangeStreamCaptureMode(
+    mode: *mut cudaStreamCaptureMode,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 520));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaThreadExchangeStreamCaptureMode(entry, mode) }
+}
+
+/// `cudaStreamEndCapture`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamEndCapture")]
+pub unsafe extern "C" fn cudaStreamEndCapture(
+    stream: cudaStream_t,
+    pGraph: *mut cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 521));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamEndCapture(entry, stream, pGraph) }
+}
+
+/// `cudaStreamGetCaptureInfo`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetCaptureInfo")]
+pub unsafe extern "C" fn cudaStreamGetCaptureInfo(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edgeData_out: *mut *const cudaGraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 522));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamGetCaptureInfo(
+            entry,
+            stream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            edgeData_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cudaStreamUpdateCaptureDependencies`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamUpdateCaptureDependencies")]
+pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 523));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamUpdateCaptureDependencies(
+            entry,
+            stream,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            flags,
+        )
+    }
+}
+
+/// `cudaGraphCreate`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphCreate")]
+pub unsafe extern "C" fn cudaGraphCreate(pGraph: *mut cudaGraph_t, flags: c_uint) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 524));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphCreate(entry, pGraph, flags) }
+}
+
+/// `cudaGraphKernelNodeCopyAttributes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphKernelNodeCopyAttributes")]
+pub unsafe extern "C" fn cudaGraphKernelNodeCopyAttributes(
+    hDst: cudaGraphNode_t,
+    hSrc: cudaGraphNode_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 525));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphKernelNodeCopyAttributes(entry, hDst, hSrc) }
+}
+
+/// `cudaGraphKernelNodeGetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphKernelNodeGetAttribute")]
+pub unsafe extern "C" fn cudaGraphKernelNodeGetAttribute(
+    hNode: cudaGraphNode_t,
+    attr: cudaLaunchAttributeID,
+    value_out: *mut cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 526));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphKernelNodeGetAttribute(entry, hNode, attr, value_out) }
+}
+
+/// `cudaGraphKernelNodeSetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphKernelNodeSetAttribute")]
+pub unsafe extern "C" fn cudaGraphKernelNodeSetAttribute(
+    hNode: cudaGraphNode_t,
+    attr: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 527));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphKernelNodeSetAttribute(entry, hNode, attr, value) }
+}
+
+/// `cudaGraphMemsetNodeGetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphMemsetNodeGetParams")]
+pub unsafe extern "C" fn cudaGraphMemsetNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaMemsetParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 528));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphMemsetNodeGetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphMemsetNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphMemsetNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphMemsetNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemsetParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 529));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphMemsetNodeSetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphAddHostNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddHostNode")]
+pub unsafe extern "C" fn cudaGraphAddHostNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 530));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddHostNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            pNodeParams,
+        )
+    }
+}
+
+/// `cudaGraphHostNodeGetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphHostNodeGetParams")]
+pub unsafe extern "C" fn cudaGraphHostNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaHostNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 531));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphHostNodeGetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphHostNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphHostNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphHostNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 532));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphHostNodeSetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphAddChildGraphNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddChildGraphNode")]
+pub unsafe extern "C" fn cudaGraphAddChildGraphNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    childGraph: cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 533));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddChildGraphNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            childGraph,
+        )
+    }
+}
+
+/// `cudaGraphChildGraphNodeGetGraph`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphChildGraphNodeGetGraph")]
+pub unsafe extern "C" fn cudaGraphChildGraphNodeGetGraph(
+    node: cudaGraphNode_t,
+    pGraph: *mut cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 534));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphChildGraphNodeGetGraph(entry, node, pGraph) }
+}
+
+/// `cudaGraphAddEmptyNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddEmptyNode")]
+pub unsafe extern "C" fn cudaGraphAddEmptyNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 535));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddEmptyNode(entry, pGraphNode, graph, pDependencies, numDependencies)
+    }
+}
+
+/// `cudaGraphAddEventRecordNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddEventRecordNode")]
+pub unsafe extern "C" fn cudaGraphAddEventRecordNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 536));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddEventRecordNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            event,
+        )
+    }
+}
+
+/// `cudaGraphEventRecordNodeGetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphEventRecordNodeGetEvent")]
+pub unsafe extern "C" fn cudaGraphEventRecordNodeGetEvent(
+    node: cudaGraphNode_t,
+    event_out: *mut cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 537));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphEventRecordNodeGetEvent(entry, node, event_out) }
+}
+
+/// `cudaGraphEventRecordNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphEventRecordNodeSetEvent")]
+pub unsafe extern "C" fn cudaGraphEventRecordNodeSetEvent(
+    node: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 538));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphEventRecordNodeSetEvent(entry, node, event) }
+}
+
+/// `cudaGraphAddEventWaitNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddEventWaitNode")]
+pub unsafe extern "C" fn cudaGraphAddEventWaitNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 539));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddEventWaitNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            event,
+        )
+    }
+}
+
+/// `cudaGraphEventWaitNodeGetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphEventWaitNodeGetEvent")]
+pub unsafe extern "C" fn cudaGraphEventWaitNodeGetEvent(
+    node: cudaGraphNode_t,
+    event_out: *mut cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 540));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphEventWaitNodeGetEvent(entry, node, event_out) }
+}
+
+/// `cudaGraphEventWaitNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphEventWaitNodeSetEvent")]
+pub unsafe extern "C" fn cudaGraphEventWaitNodeSetEvent(
+    node: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 541));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphEventWaitNodeSetEvent(entry, node, event) }
+}
+
+/// `cudaGraphClone`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphClone")]
+pub unsafe extern "C" fn cudaGraphClone(
+    pGraphClone: *mut cudaGraph_t,
+    originalGraph: cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 542));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphClone(entry, pGraphClone, originalGraph) }
+}
+
+/// `cudaGraphNodeFindInClone`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeFindInClone")]
+pub unsafe extern "C" fn cudaGraphNodeFindInClone(
+    pNode: *mut cudaGraphNode_t,
+    originalNode: cudaGraphNode_t,
+    clonedGraph: cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 543));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphNodeFindInClone(entry, pNode, originalNode, clonedGraph) }
+}
+
+/// `cudaGraphNodeGetType`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeGetType")]
+pub unsafe extern "C" fn cudaGraphNodeGetType(
+    node: cudaGraphNode_t,
+    pType: *mut cudaGraphNodeType,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 544));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphNodeGetType(entry, node, pType) }
+}
+
+/// `cudaGraphGetNodes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphGetNodes")]
+pub unsafe extern "C" fn cudaGraphGetNodes(
+    graph: cudaGraph_t,
+    nodes: *mut cudaGraphNode_t,
+    numNodes: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 545));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphGetNodes(entry, graph, nodes, numNodes) }
+}
+
+/// `cudaGraphGetRootNodes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphGetRootNodes")]
+pub unsafe extern "C" fn cudaGraphGetRootNodes(
+    graph: cudaGraph_t,
+    pRootNodes: *mut cudaGraphNode_t,
+    pNumRootNodes: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 546));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphGetRootNodes(entry, graph, pRootNodes, pNumRootNodes) }
+}
+
+/// `cudaGraphGetEdges`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphGetEdges")]
+pub unsafe extern "C" fn cudaGraphGetEdges(
+    graph: cudaGraph_t,
+    from: *mut cudaGraphNode_t,
+    to: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    numEdges: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 547));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphGetEdges(entry, graph, from, to, edgeData, numEdges) }
+}
+
+/// `cudaGraphNodeGetDependencies`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeGetDependencies")]
+pub unsafe extern "C" fn cudaGraphNodeGetDependencies(
+    node: cudaGraphNode_t,
+    pDependencies: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    pNumDependencies: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 548));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphNodeGetDependencies(entry, node, pDependencies, edgeData, pNumDependencies)
+    }
+}
+
+/// `cudaGraphNodeGetDependentNodes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeGetDependentNodes")]
+pub unsafe extern "C" fn cudaGraphNodeGetDependentNodes(
+    node: cudaGraphNode_t,
+    pDependentNodes: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    pNumDependentNodes: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 549));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphNodeGetDependentNodes(
+            entry,
+            node,
+            pDependentNodes,
+            edgeData,
+            pNumDependentNodes,
+        )
+    }
+}
+
+/// `cudaGraphAddDependencies`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddDependencies")]
+pub unsafe extern "C" fn cudaGraphAddDependencies(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    edgeData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 550));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphAddDependencies(entry, graph, from, to, edgeData, numDependencies) }
+}
+
+/// `cudaGraphRemoveDependencies`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphRemoveDependencies")]
+pub unsafe extern "C" fn cudaGraphRemoveDependencies(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    edgeData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 551));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphRemoveDependencies(entry, graph, from, to, edgeData, numDependencies) }
+}
+
+/// `cudaGraphDestroyNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphDestroyNode")]
+pub unsafe extern "C" fn cudaGraphDestroyNode(node: cudaGraphNode_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 552));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphDestroyNode(entry, node) }
+}
+
+/// `cudaGraphInstantiate`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphInstantiate")]
+pub unsafe extern "C" fn cudaGraphInstantiate(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    flags: u64,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 553));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphInstantiate(entry, pGraphExec, graph, flags) }
+}
+
+/// `cudaGraphInstantiateWithFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphInstantiateWithFlags")]
+pub unsafe extern "C" fn cudaGraphInstantiateWithFlags(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    flags: u64,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 554));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphInstantiateWithFlags(entry, pGraphExec, graph, flags) }
+}
+
+/// `cudaGraphExecGetFlags`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecGetFlags")]
+pub unsafe extern "C" fn cudaGraphExecGetFlags(
+    graphExec: cudaGraphExec_t,
+    flags: *mut u64,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 555));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecGetFlags(entry, graphExec, flags) }
+}
+
+/// `cudaGraphExecHostNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecHostNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecHostNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 556));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecHostNodeSetParams(entry, hGraphExec, node, pNodeParams) }
+}
+
+/// `cudaGraphExecChildGraphNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecChildGraphNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecChildGraphNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    childGraph: cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 557));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecChildGraphNodeSetParams(entry, hGraphExec, node, childGraph) }
+}
+
+/// `cudaGraphExecEventRecordNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecEventRecordNodeSetEvent")]
+pub unsafe extern "C" fn cudaGraphExecEventRecordNodeSetEvent(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 558));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecEventRecordNodeSetEvent(entry, hGraphExec, hNode, event) }
+}
+
+/// `cudaGraphExecEventWaitNodeSetEvent`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecEventWaitNodeSetEvent")]
+pub unsafe extern "C" fn cudaGraphExecEventWaitNodeSetEvent(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 559));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecEventWaitNodeSetEvent(entry, hGraphExec, hNode, event) }
+}
+
+/// `cudaGraphNodeSetEnabled`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeSetEnabled")]
+pub unsafe extern "C" fn cudaGraphNodeSetEnabled(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    isEnabled: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 560));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphNodeSetEnabled(entry, hGraphExec, hNode, isEnabled) }
+}
+
+/// `cudaGraphNodeGetEnabled`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeGetEnabled")]
+pub unsafe extern "C" fn cudaGraphNodeGetEnabled(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    isEnabled: *mut c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 561));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphNodeGetEnabled(entry, hGraphExec, hNode, isEnabled) }
+}
+
+/// `cudaGraphExecUpdate`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecUpdate")]
+pub unsafe extern "C" fn cudaGraphExecUpdate(
+    hGraphExec: cudaGraphExec_t,
+    hGraph: cudaGraph_t,
+    resultInfo: *mut cudaGraphExecUpdateResultInfo,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 562));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecUpdate(entry, hGraphExec, hGraph, resultInfo) }
+}
+
+/// `cudaGraphUpload`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphUpload")]
+pub unsafe extern "C" fn cudaGraphUpload(
+    graphExec: cudaGraphExec_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 563));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphUpload(entry, graphExec, stream) }
+}
+
+/// `cudaGraphLaunch`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphLaunch")]
+pub unsafe extern "C" fn cudaGraphLaunch(
+    graphExec: cudaGraphExec_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 564));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphLaunch(entry, graphExec, stream) }
+}
+
+/// `cudaGraphExecDestroy`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecDestroy")]
+pub unsafe extern "C" fn cudaGraphExecDestroy(graphExec: cudaGraphExec_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 565));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecDestroy(entry, graphExec) }
+}
+
+/// `cudaGraphDestroy`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphDestroy")]
+pub unsafe extern "C" fn cudaGraphDestroy(graph: cudaGraph_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 566));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphDestroy(entry, graph) }
+}
+
+/// `cudaGraphDebugDotPrint`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphDebugDotPrint")]
+pub unsafe extern "C" fn cudaGraphDebugDotPrint(
+    graph: cudaGraph_t,
+    path: *const c_char,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 567));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphDebugDotPrint(entry, graph, path, flags) }
+}
+
+/// `cudaUserObjectCreate`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaUserObjectCreate")]
+pub unsafe extern "C" fn cudaUserObjectCreate(
+    object_out: *mut cudaUserObject_t,
+    ptr: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    initialRefcount: c_uint,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 568));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaUserObjectCreate(entry, object_out, ptr, destroy, initialRefcount, flags) }
+}
+
+/// `cudaUserObjectRetain`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaUserObjectRetain")]
+pub unsafe extern "C" fn cudaUserObjectRetain(
+    object: cudaUserObject_t,
+    count: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 569));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaUserObjectRetain(entry, object, count) }
+}
+
+/// `cudaUserObjectRelease`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaUserObjectRelease")]
+pub unsafe extern "C" fn cudaUserObjectRelease(
+    object: cudaUserObject_t,
+    count: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 570));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaUserObjectRelease(entry, object, count) }
+}
+
+/// `cudaGraphRetainUserObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphRetainUserObject")]
+pub unsafe extern "C" fn cudaGraphRetainUserObject(
+    graph: cudaGraph_t,
+    object: cudaUserObject_t,
+    count: c_uint,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 571));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphRetainUserObject(entry, graph, object, count, flags) }
+}
+
+/// `cudaGraphReleaseUserObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphReleaseUserObject")]
+pub unsafe extern "C" fn cudaGraphReleaseUserObject(
+    graph: cudaGraph_t,
+    object: cudaUserObject_t,
+    count: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 572));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphReleaseUserObject(entry, graph, object, count) }
+}
+
+/// `cudaGraphAddMemsetNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddMemsetNode")]
+pub unsafe extern "C" fn cudaGraphAddMemsetNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pMemsetParams: *const cudaMemsetParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 573));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddMemsetNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            pMemsetParams,
+        )
+    }
+}
+
+/// `cudaGraphExecMemsetNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecMemsetNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecMemsetNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemsetParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 574));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecMemsetNodeSetParams(entry, hGraphExec, node, pNodeParams) }
+}
+
+/// `cudaGraphAddKernelNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddKernelNode")]
+pub unsafe extern "C" fn cudaGraphAddKernelNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 575));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddKernelNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            pNodeParams,
+        )
+    }
+}
+
+/// `cudaGraphKernelNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphKernelNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphKernelNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 576));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphKernelNodeSetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphExecKernelNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecKernelNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecKernelNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 577));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecKernelNodeSetParams(entry, hGraphExec, node, pNodeParams) }
+}
+
+/// `cudaGraphAddMemcpyNode1D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddMemcpyNode1D")]
+pub unsafe extern "C" fn cudaGraphAddMemcpyNode1D(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 578));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddMemcpyNode1D(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            dst,
+            src,
+            count,
+            kind,
+        )
+    }
+}
+
+/// `cudaGraphMemcpyNodeSetParams1D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphMemcpyNodeSetParams1D")]
+pub unsafe extern "C" fn cudaGraphMemcpyNodeSetParams1D(
+    node: cudaGraphNode_t,
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 579));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphMemcpyNodeSetParams1D(entry, node, dst, src, count, kind) }
+}
+
+/// `cudaGraphExecMemcpyNodeSetParams1D`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecMemcpyNodeSetParams1D")]
+pub unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 580));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphExecMemcpyNodeSetParams1D(entry, hGraphExec, node, dst, src, count, kind)
+    }
+}
+
+/// `cudaStreamBeginCapture_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamBeginCapture_ptsz")]
+pub unsafe extern "C" fn cudaStreamBeginCapture_ptsz(
+    stream: cudaStream_t,
+    mode: cudaStreamCaptureMode,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 581));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamBeginCapture_ptsz(entry, stream, mode) }
+}
+
+/// `cudaStreamBeginCaptureToGraph_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamBeginCaptureToGraph_ptsz")]
+pub unsafe extern "C" fn cudaStreamBeginCaptureToGraph_ptsz(
+    stream: cudaStream_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    mode: cudaStreamCaptureMode,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 582));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamBeginCaptureToGraph_ptsz(
+            entry,
+            stream,
+            graph,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            mode,
+        )
+    }
+}
+
+/// `cudaStreamEndCapture_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamEndCapture_ptsz")]
+pub unsafe extern "C" fn cudaStreamEndCapture_ptsz(
+    stream: cudaStream_t,
+    pGraph: *mut cudaGraph_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 583));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamEndCapture_ptsz(entry, stream, pGraph) }
+}
+
+/// `cudaStreamGetCaptureInfo_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamGetCaptureInfo_ptsz")]
+pub unsafe extern "C" fn cudaStreamGetCaptureInfo_ptsz(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edgeData_out: *mut *const cudaGraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 584));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamGetCaptureInfo_ptsz(
+            entry,
+            stream,
+            captureStatus_out,
+            id_out,
+            graph_out,
+            dependencies_out,
+            edgeData_out,
+            numDependencies_out,
+        )
+    }
+}
+
+/// `cudaStreamUpdateCaptureDependencies_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamUpdateCaptureDependencies_ptsz")]
+pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_ptsz(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 585));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaStreamUpdateCaptureDependencies_ptsz(
+            entry,
+            stream,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            flags,
+        )
+    }
+}
+
+/// `cudaGraphUpload_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphUpload_ptsz")]
+pub unsafe extern "C" fn cudaGraphUpload_ptsz(
+    graphExec: cudaGraphExec_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 586));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphUpload_ptsz(entry, graphExec, stream) }
+}
+
+/// `cudaGraphLaunch_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphLaunch_ptsz")]
+pub unsafe extern "C" fn cudaGraphLaunch_ptsz(
+    graphExec: cudaGraphExec_t,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 587));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphLaunch_ptsz(entry, graphExec, stream) }
 }

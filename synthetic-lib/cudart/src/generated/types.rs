@@ -18,6 +18,8 @@ pub type cudaDriverEntryPointQueryResult = i32;
 pub type cudaError_t = i32;
 pub type cudaFuncAttribute = i32;
 pub type cudaFuncCache = i32;
+pub type cudaGraphExecUpdateResult = i32;
+pub type cudaGraphNodeType = i32;
 pub type cudaJitOption = i32;
 pub type cudaLaunchAttributeID = i32;
 pub type cudaLibraryOption = i32;
@@ -29,6 +31,7 @@ pub type cudaMemLocationType = i32;
 pub type cudaMemPoolAttr = i32;
 pub type cudaMemcpyKind = i32;
 pub type cudaMemoryType = i32;
+pub type cudaStreamCaptureMode = i32;
 pub type cudaStreamCaptureStatus = i32;
 pub type long = i64;
 
@@ -55,6 +58,30 @@ pub struct CUfunc_st {
     _private: [u8; 0],
 }
 pub type cudaFunction_t = *mut CUfunc_st;
+
+/// What a `cudaGraphExec_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphExec_st {
+    _private: [u8; 0],
+}
+pub type cudaGraphExec_t = *mut CUgraphExec_st;
+
+/// What a `cudaGraphNode_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphNode_st {
+    _private: [u8; 0],
+}
+pub type cudaGraphNode_t = *mut CUgraphNode_st;
+
+/// What a `cudaGraph_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraph_st {
+    _private: [u8; 0],
+}
+pub type cudaGraph_t = *mut CUgraph_st;
 
 /// What a `cudaKernel_t` points to.
 #[repr(C)]
@@ -87,6 +114,14 @@ pub struct CUstream_st {
     _private: [u8; 0],
 }
 pub type cudaStream_t = *mut CUstream_st;
+
+/// What a `cudaUserObject_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUuserObject_st {
+    _private: [u8; 0],
+}
+pub type cudaUserObject_t = *mut CUuserObject_st;
 
 /// `cudaDeviceProp`.
 #[repr(C)]
@@ -219,6 +254,45 @@ pub struct cudaFuncAttributes {
     pub reserved: [c_int; 16],
 }
 
+/// `cudaGraphEdgeData`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaGraphEdgeData {
+    pub from_port: u8,
+    pub to_port: u8,
+    pub r#type: u8,
+    pub reserved: [u8; 5],
+}
+
+/// `cudaGraphExecUpdateResultInfo`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaGraphExecUpdateResultInfo {
+    pub result: cudaGraphExecUpdateResult,
+    pub errorNode: cudaGraphNode_t,
+    pub errorFromNode: cudaGraphNode_t,
+}
+
+/// `cudaHostNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaHostNodeParams {
+    pub r#fn: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub userData: *mut c_void,
+}
+
+/// `cudaKernelNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaKernelNodeParams {
+    pub func: *mut c_void,
+    pub gridDim: dim3,
+    pub blockDim: dim3,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+}
+
 /// `cudaLaunchAttribute`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -288,6 +362,18 @@ pub struct cudaMemcpy3DParms {
     pub dstPtr: cudaPitchedPtr,
     pub extent: cudaExtent,
     pub kind: cudaMemcpyKind,
+}
+
+/// `cudaMemsetParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaMemsetParams {
+    pub dst: *mut c_void,
+    pub pitch: usize,
+    pub value: c_uint,
+    pub elementSize: c_uint,
+    pub width: usize,
+    pub height: usize,
 }
 
 /// `cudaPitchedPtr`.
@@ -1060,3 +1146,335 @@ pub type cudaGetDriverEntryPointByVersion_ptsz_fn = unsafe extern "C" fn(
 pub type cudaInitDevice_fn = unsafe extern "C" fn(c_int, c_uint, c_uint) -> cudaError_t;
 /// `cudaSetValidDevices`.
 pub type cudaSetValidDevices_fn = unsafe extern "C" fn(*mut c_int, c_int) -> cudaError_t;
+/// `cudaStreamBeginCapture`.
+pub type cudaStreamBeginCapture_fn =
+    unsafe extern "C" fn(cudaStream_t, cudaStreamCaptureMode) -> cudaError_t;
+/// `cudaStreamBeginCaptureToGraph`.
+pub type cudaStreamBeginCaptureToGraph_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+    cudaStreamCaptureMode,
+) -> cudaError_t;
+/// `cudaThreadExchangeStreamCaptureMode`.
+pub type cudaThreadExchangeStreamCaptureMode_fn =
+    unsafe extern "C" fn(*mut cudaStreamCaptureMode) -> cudaError_t;
+/// `cudaStreamEndCapture`.
+pub type cudaStreamEndCapture_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut cudaGraph_t) -> cudaError_t;
+/// `cudaStreamGetCaptureInfo`.
+pub type cudaStreamGetCaptureInfo_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    *mut cudaStreamCaptureStatus,
+    *mut u64,
+    *mut cudaGraph_t,
+    *mut *const cudaGraphNode_t,
+    *mut *const cudaGraphEdgeData,
+    *mut usize,
+) -> cudaError_t;
+/// `cudaStreamUpdateCaptureDependencies`.
+pub type cudaStreamUpdateCaptureDependencies_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    *mut cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+    c_uint,
+) -> cudaError_t;
+/// `cudaGraphCreate`.
+pub type cudaGraphCreate_fn = unsafe extern "C" fn(*mut cudaGraph_t, c_uint) -> cudaError_t;
+/// `cudaGraphKernelNodeCopyAttributes`.
+pub type cudaGraphKernelNodeCopyAttributes_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, cudaGraphNode_t) -> cudaError_t;
+/// `cudaGraphKernelNodeGetAttribute`.
+pub type cudaGraphKernelNodeGetAttribute_fn = unsafe extern "C" fn(
+    cudaGraphNode_t,
+    cudaLaunchAttributeID,
+    *mut cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `cudaGraphKernelNodeSetAttribute`.
+pub type cudaGraphKernelNodeSetAttribute_fn = unsafe extern "C" fn(
+    cudaGraphNode_t,
+    cudaLaunchAttributeID,
+    *const cudaLaunchAttributeValue,
+) -> cudaError_t;
+/// `cudaGraphMemsetNodeGetParams`.
+pub type cudaGraphMemsetNodeGetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaMemsetParams) -> cudaError_t;
+/// `cudaGraphMemsetNodeSetParams`.
+pub type cudaGraphMemsetNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *const cudaMemsetParams) -> cudaError_t;
+/// `cudaGraphAddHostNode`.
+pub type cudaGraphAddHostNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    *const cudaHostNodeParams,
+) -> cudaError_t;
+/// `cudaGraphHostNodeGetParams`.
+pub type cudaGraphHostNodeGetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaHostNodeParams) -> cudaError_t;
+/// `cudaGraphHostNodeSetParams`.
+pub type cudaGraphHostNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *const cudaHostNodeParams) -> cudaError_t;
+/// `cudaGraphAddChildGraphNode`.
+pub type cudaGraphAddChildGraphNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    cudaGraph_t,
+) -> cudaError_t;
+/// `cudaGraphChildGraphNodeGetGraph`.
+pub type cudaGraphChildGraphNodeGetGraph_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaGraph_t) -> cudaError_t;
+/// `cudaGraphAddEmptyNode`.
+pub type cudaGraphAddEmptyNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+) -> cudaError_t;
+/// `cudaGraphAddEventRecordNode`.
+pub type cudaGraphAddEventRecordNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    cudaEvent_t,
+) -> cudaError_t;
+/// `cudaGraphEventRecordNodeGetEvent`.
+pub type cudaGraphEventRecordNodeGetEvent_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaEvent_t) -> cudaError_t;
+/// `cudaGraphEventRecordNodeSetEvent`.
+pub type cudaGraphEventRecordNodeSetEvent_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, cudaEvent_t) -> cudaError_t;
+/// `cudaGraphAddEventWaitNode`.
+pub type cudaGraphAddEventWaitNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    cudaEvent_t,
+) -> cudaError_t;
+/// `cudaGraphEventWaitNodeGetEvent`.
+pub type cudaGraphEventWaitNodeGetEvent_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaEvent_t) -> cudaError_t;
+/// `cudaGraphEventWaitNodeSetEvent`.
+pub type cudaGraphEventWaitNodeSetEvent_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, cudaEvent_t) -> cudaError_t;
+/// `cudaGraphClone`.
+pub type cudaGraphClone_fn = unsafe extern "C" fn(*mut cudaGraph_t, cudaGraph_t) -> cudaError_t;
+/// `cudaGraphNodeFindInClone`.
+pub type cudaGraphNodeFindInClone_fn =
+    unsafe extern "C" fn(*mut cudaGraphNode_t, cudaGraphNode_t, cudaGraph_t) -> cudaError_t;
+/// `cudaGraphNodeGetType`.
+pub type cudaGraphNodeGetType_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaGraphNodeType) -> cudaError_t;
+/// `cudaGraphGetNodes`.
+pub type cudaGraphGetNodes_fn =
+    unsafe extern "C" fn(cudaGraph_t, *mut cudaGraphNode_t, *mut usize) -> cudaError_t;
+/// `cudaGraphGetRootNodes`.
+pub type cudaGraphGetRootNodes_fn =
+    unsafe extern "C" fn(cudaGraph_t, *mut cudaGraphNode_t, *mut usize) -> cudaError_t;
+/// `cudaGraphGetEdges`.
+pub type cudaGraphGetEdges_fn = unsafe extern "C" fn(
+    cudaGraph_t,
+    *mut cudaGraphNode_t,
+    *mut cudaGraphNode_t,
+    *mut cudaGraphEdgeData,
+    *mut usize,
+) -> cudaError_t;
+/// `cudaGraphNodeGetDependencies`.
+pub type cudaGraphNodeGetDependencies_fn = unsafe extern "C" fn(
+    cudaGraphNode_t,
+    *mut cudaGraphNode_t,
+    *mut cudaGraphEdgeData,
+    *mut usize,
+) -> cudaError_t;
+/// `cudaGraphNodeGetDependentNodes`.
+pub type cudaGraphNodeGetDependentNodes_fn = unsafe extern "C" fn(
+    cudaGraphNode_t,
+    *mut cudaGraphNode_t,
+    *mut cudaGraphEdgeData,
+    *mut usize,
+) -> cudaError_t;
+/// `cudaGraphAddDependencies`.
+pub type cudaGraphAddDependencies_fn = unsafe extern "C" fn(
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+) -> cudaError_t;
+/// `cudaGraphRemoveDependencies`.
+pub type cudaGraphRemoveDependencies_fn = unsafe extern "C" fn(
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+) -> cudaError_t;
+/// `cudaGraphDestroyNode`.
+pub type cudaGraphDestroyNode_fn = unsafe extern "C" fn(cudaGraphNode_t) -> cudaError_t;
+/// `cudaGraphInstantiate`.
+pub type cudaGraphInstantiate_fn =
+    unsafe extern "C" fn(*mut cudaGraphExec_t, cudaGraph_t, u64) -> cudaError_t;
+/// `cudaGraphInstantiateWithFlags`.
+pub type cudaGraphInstantiateWithFlags_fn =
+    unsafe extern "C" fn(*mut cudaGraphExec_t, cudaGraph_t, u64) -> cudaError_t;
+/// `cudaGraphExecGetFlags`.
+pub type cudaGraphExecGetFlags_fn = unsafe extern "C" fn(cudaGraphExec_t, *mut u64) -> cudaError_t;
+/// `cudaGraphExecHostNodeSetParams`.
+pub type cudaGraphExecHostNodeSetParams_fn = unsafe extern "C" fn(
+    cudaGraphExec_t,
+    cudaGraphNode_t,
+    *const cudaHostNodeParams,
+) -> cudaError_t;
+/// `cudaGraphExecChildGraphNodeSetParams`.
+pub type cudaGraphExecChildGraphNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, cudaGraph_t) -> cudaError_t;
+/// `cudaGraphExecEventRecordNodeSetEvent`.
+pub type cudaGraphExecEventRecordNodeSetEvent_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t) -> cudaError_t;
+/// `cudaGraphExecEventWaitNodeSetEvent`.
+pub type cudaGraphExecEventWaitNodeSetEvent_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t) -> cudaError_t;
+/// `cudaGraphNodeSetEnabled`.
+pub type cudaGraphNodeSetEnabled_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, c_uint) -> cudaError_t;
+/// `cudaGraphNodeGetEnabled`.
+pub type cudaGraphNodeGetEnabled_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, *mut c_uint) -> cudaError_t;
+/// `cudaGraphExecUpdate`.
+pub type cudaGraphExecUpdate_fn = unsafe extern "C" fn(
+    cudaGraphExec_t,
+    cudaGraph_t,
+    *mut cudaGraphExecUpdateResultInfo,
+) -> cudaError_t;
+/// `cudaGraphUpload`.
+pub type cudaGraphUpload_fn = unsafe extern "C" fn(cudaGraphExec_t, cudaStream_t) -> cudaError_t;
+/// `cudaGraphLaunch`.
+pub type cudaGraphLaunch_fn = unsafe extern "C" fn(cudaGraphExec_t, cudaStream_t) -> cudaError_t;
+/// `cudaGraphExecDestroy`.
+pub type cudaGraphExecDestroy_fn = unsafe extern "C" fn(cudaGraphExec_t) -> cudaError_t;
+/// `cudaGraphDestroy`.
+pub type cudaGraphDestroy_fn = unsafe extern "C" fn(cudaGraph_t) -> cudaError_t;
+/// `cudaGraphDebugDotPrint`.
+pub type cudaGraphDebugDotPrint_fn =
+    unsafe extern "C" fn(cudaGraph_t, *const c_char, c_uint) -> cudaError_t;
+/// `cudaUserObjectCreate`.
+pub type cudaUserObjectCreate_fn = unsafe extern "C" fn(
+    *mut cudaUserObject_t,
+    *mut c_void,
+    Option<unsafe extern "C" fn(*mut c_void)>,
+    c_uint,
+    c_uint,
+) -> cudaError_t;
+/// `cudaUserObjectRetain`.
+pub type cudaUserObjectRetain_fn = unsafe extern "C" fn(cudaUserObject_t, c_uint) -> cudaError_t;
+/// `cudaUserObjectRelease`.
+pub type cudaUserObjectRelease_fn = unsafe extern "C" fn(cudaUserObject_t, c_uint) -> cudaError_t;
+/// `cudaGraphRetainUserObject`.
+pub type cudaGraphRetainUserObject_fn =
+    unsafe extern "C" fn(cudaGraph_t, cudaUserObject_t, c_uint, c_uint) -> cudaError_t;
+/// `cudaGraphReleaseUserObject`.
+pub type cudaGraphReleaseUserObject_fn =
+    unsafe extern "C" fn(cudaGraph_t, cudaUserObject_t, c_uint) -> cudaError_t;
+/// `cudaGraphAddMemsetNode`.
+pub type cudaGraphAddMemsetNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    *const cudaMemsetParams,
+) -> cudaError_t;
+/// `cudaGraphExecMemsetNodeSetParams`.
+pub type cudaGraphExecMemsetNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, *const cudaMemsetParams) -> cudaError_t;
+/// `cudaGraphAddKernelNode`.
+pub type cudaGraphAddKernelNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    *const cudaKernelNodeParams,
+) -> cudaError_t;
+/// `cudaGraphKernelNodeSetParams`.
+pub type cudaGraphKernelNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *const cudaKernelNodeParams) -> cudaError_t;
+/// `cudaGraphExecKernelNodeSetParams`.
+pub type cudaGraphExecKernelNodeSetParams_fn = unsafe extern "C" fn(
+    cudaGraphExec_t,
+    cudaGraphNode_t,
+    *const cudaKernelNodeParams,
+) -> cudaError_t;
+/// `cudaGraphAddMemcpyNode1D`.
+pub type cudaGraphAddMemcpyNode1D_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    *mut c_void,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaGraphMemcpyNodeSetParams1D`.
+pub type cudaGraphMemcpyNodeSetParams1D_fn = unsafe extern "C" fn(
+    cudaGraphNode_t,
+    *mut c_void,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaGraphExecMemcpyNodeSetParams1D`.
+pub type cudaGraphExecMemcpyNodeSetParams1D_fn = unsafe extern "C" fn(
+    cudaGraphExec_t,
+    cudaGraphNode_t,
+    *mut c_void,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaStreamBeginCapture_ptsz`.
+pub type cudaStreamBeginCapture_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, cudaStreamCaptureMode) -> cudaError_t;
+/// `cudaStreamBeginCaptureToGraph_ptsz`.
+pub type cudaStreamBeginCaptureToGraph_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+    cudaStreamCaptureMode,
+) -> cudaError_t;
+/// `cudaStreamEndCapture_ptsz`.
+pub type cudaStreamEndCapture_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut cudaGraph_t) -> cudaError_t;
+/// `cudaStreamGetCaptureInfo_ptsz`.
+pub type cudaStreamGetCaptureInfo_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    *mut cudaStreamCaptureStatus,
+    *mut u64,
+    *mut cudaGraph_t,
+    *mut *const cudaGraphNode_t,
+    *mut *const cudaGraphEdgeData,
+    *mut usize,
+) -> cudaError_t;
+/// `cudaStreamUpdateCaptureDependencies_ptsz`.
+pub type cudaStreamUpdateCaptureDependencies_ptsz_fn = unsafe extern "C" fn(
+    cudaStream_t,
+    *mut cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+    c_uint,
+) -> cudaError_t;
+/// `cudaGraphUpload_ptsz`.
+pub type cudaGraphUpload_ptsz_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaStream_t) -> cudaError_t;
+/// `cudaGraphLaunch_ptsz`.
+pub type cudaGraphLaunch_ptsz_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaStream_t) -> cudaError_t;

@@ -2,6 +2,7 @@
 
 #![allow(non_snake_case)]
 
+mod graphs;
 mod launches;
 mod libraries;
 mod own_streams;

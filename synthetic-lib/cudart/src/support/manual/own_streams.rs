@@ -3,7 +3,7 @@
 //! calling thread's own.
 
 use super::*;
-use crate::generated::manual::{Launches, OwnStreams};
+use crate::generated::manual::{Graphs, Launches, OwnStreams};
 
 /// The thread's own default stream, by its name.
 const OWN: cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -381,5 +381,110 @@ impl OwnStreams for Guest {
                 own(stream),
             )
         }
+    }
+
+    unsafe fn cudaStreamBeginCapture_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { Self::cudaStreamBeginCapture(entry, own(stream), mode) }
+    }
+
+    unsafe fn cudaStreamBeginCaptureToGraph_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        graph: cudaGraph_t,
+        dependencies: *const cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        mode: cudaStreamCaptureMode,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cudaStreamBeginCaptureToGraph(
+                entry,
+                own(stream),
+                graph,
+                dependencies,
+                dependencyData,
+                numDependencies,
+                mode,
+            )
+        }
+    }
+
+    unsafe fn cudaStreamEndCapture_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        pGraph: *mut cudaGraph_t,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { Self::cudaStreamEndCapture(entry, own(stream), pGraph) }
+    }
+
+    unsafe fn cudaStreamGetCaptureInfo_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        captureStatus_out: *mut cudaStreamCaptureStatus,
+        id_out: *mut u64,
+        graph_out: *mut cudaGraph_t,
+        dependencies_out: *mut *const cudaGraphNode_t,
+        edgeData_out: *mut *const cudaGraphEdgeData,
+        numDependencies_out: *mut usize,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cudaStreamGetCaptureInfo(
+                entry,
+                own(stream),
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                edgeData_out,
+                numDependencies_out,
+            )
+        }
+    }
+
+    unsafe fn cudaStreamUpdateCaptureDependencies_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        dependencies: *mut cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        flags: c_uint,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::cudaStreamUpdateCaptureDependencies(
+                entry,
+                own(stream),
+                dependencies,
+                dependencyData,
+                numDependencies,
+                flags,
+            )
+        }
+    }
+
+    unsafe fn cudaGraphUpload_ptsz(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { Self::cudaGraphUpload(entry, graphExec, own(stream)) }
+    }
+
+    unsafe fn cudaGraphLaunch_ptsz(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t {
+        // SAFETY: the caller's.
+        unsafe { Self::cudaGraphLaunch(entry, graphExec, own(stream)) }
     }
 }
