@@ -10,7 +10,7 @@
  *   mailbox.c  blocks of guest memory that the host reads and writes; doorbells
  *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
- *   imports.c  dma-bufs of other drivers, named by regions in its place
+ *   imports.c  dma-bufs, and memory pinned once, named by regions in its place
  *   kernel.c   sessions of the kernel's own, for other modules
  *   fences.c   sync files that signal at a simulated time
  *   extents.c  that memory as chains of physical extents
@@ -69,6 +69,10 @@ struct gil_block {
 };
 
 struct gil_import;
+
+/* Pages pinned between two looks at whether the program is being killed. */
+#define GIL_PIN_BATCH 1024ul
+
 
 /*
  * A region of user memory, each page pinned where it is or staged in a page of
@@ -233,6 +237,7 @@ int gil_imports_init(void);
 void gil_imports_exit(void);
 long gil_import(struct gil_session *session,
 		struct gil_import_arg __user *user);
+long gil_pin(struct gil_session *session, struct gil_pin_arg __user *user);
 long gil_forget(struct gil_session *session, u64 id);
 struct gil_import *gil_import_get(struct gil_session *session, u32 id);
 void gil_import_put(struct gil_import *import);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Dma-bufs of other drivers as memory that regions name: what a display shows or
- * another process made is read and written where it is, without a mapping of the
- * program's. An import keeps its pages where they are until it is forgotten, the
- * session ends, or the last submission that names it is done.
+ * Memory that regions name by a number. Dma-bufs of other drivers: what a display
+ * shows or another process made is read and written where it is, without a mapping
+ * of the program's. Memory of the program's that it pins once, since to find and pin
+ * each page at each submission takes long. An import keeps its pages where they are
+ * until it is forgotten, the session ends, or the last submission that names it is
+ * done.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -14,6 +16,7 @@
 #include <linux/overflow.h>
 #include <linux/platform_device.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
@@ -46,10 +49,13 @@ struct gil_piece {
 struct gil_import {
 	struct kref kref;
 	struct gil_account *account;
-	struct dma_buf *buffer;
+	struct dma_buf *buffer; /* NULL: memory of the program's */
 	struct dma_buf_attachment *attachment;
 	struct sg_table *table;
+	struct page **pages; /* of the program's memory */
+	unsigned long page_count;
 	u64 size;
+	u64 charged;
 	unsigned int piece_count;
 	struct gil_piece *pieces;
 };
@@ -137,14 +143,19 @@ static void gil_import_release(struct kref *kref)
 		container_of(kref, struct gil_import, kref);
 
 	kvfree(import->pieces);
+	if (import->page_count)
+		unpin_user_pages_dirty_lock(import->pages, import->page_count,
+					    true);
+	kvfree(import->pages);
 	if (import->table)
 		dma_buf_unmap_attachment_unlocked(import->attachment,
 						  import->table,
 						  DMA_BIDIRECTIONAL);
 	if (import->attachment)
 		dma_buf_detach(import->buffer, import->attachment);
-	dma_buf_put(import->buffer);
-	gil_account_unpin(import->account, import->size);
+	if (import->buffer)
+		dma_buf_put(import->buffer);
+	gil_account_unpin(import->account, import->charged);
 	kfree(import);
 }
 
@@ -175,12 +186,152 @@ static struct gil_import *gil_import_create(struct gil_session *session, int fd)
 	kref_init(&import->kref);
 	import->account = session->account;
 	import->size = import->buffer->size;
+	import->charged = import->size;
 	err = gil_import_map(import);
 	if (err) {
 		gil_import_put(import);
 		return ERR_PTR(err);
 	}
 	return import;
+}
+
+/*
+ * Pins all pages from `addr` on. For long, and to be written, as other drivers pin
+ * such memory: a forked child gets copies of these pages, not the program itself.
+ */
+static int gil_import_pin(struct gil_import *import, unsigned long addr,
+			  unsigned long total)
+{
+	int got;
+
+	while (import->page_count < total) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		got = pin_user_pages_fast(
+			(addr & PAGE_MASK) + import->page_count * PAGE_SIZE,
+			min(total - import->page_count, GIL_PIN_BATCH),
+			FOLL_WRITE | FOLL_LONGTERM,
+			import->pages + import->page_count);
+		if (got <= 0)
+			return got ?: -EFAULT;
+		import->page_count += got;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Whether a page does not lie behind the one before it. */
+static bool gil_begins_piece(const struct gil_import *import, unsigned long i)
+{
+	return !i || page_to_phys(import->pages[i]) !=
+			     page_to_phys(import->pages[i - 1]) + PAGE_SIZE;
+}
+
+/* Writes the pieces of pinned pages, the first byte `skip` bytes into the first page. */
+static int gil_import_divide(struct gil_import *import, u64 skip)
+{
+	struct gil_piece *last = NULL;
+	unsigned long i, count = 0;
+	u64 offset = 0;
+
+	for (i = 0; i < import->page_count; i++)
+		count += gil_begins_piece(import, i);
+	import->pieces = kvmalloc_array(count, sizeof(*import->pieces),
+					GFP_KERNEL_ACCOUNT);
+	if (!import->pieces)
+		return -ENOMEM;
+	for (i = 0; i < import->page_count; i++) {
+		u64 len = min(PAGE_SIZE - skip, import->size - offset);
+
+		if (gil_begins_piece(import, i)) {
+			last = &import->pieces[import->piece_count++];
+			last->offset = offset;
+			last->gpa = page_to_phys(import->pages[i]) + skip;
+			last->len = 0;
+		}
+		last->len += len;
+		offset += len;
+		skip = 0;
+	}
+	return 0;
+}
+
+static struct gil_import *gil_import_of_user(struct gil_session *session,
+					     u64 addr, u64 len)
+{
+	struct gil_import *import;
+	u64 end, total;
+	int err;
+
+	if (!len)
+		return ERR_PTR(-EINVAL);
+	addr = untagged_addr(addr);
+	if (check_add_overflow(addr, len, &end) || end > TASK_SIZE_MAX)
+		return ERR_PTR(-EFAULT);
+	total = DIV_ROUND_UP_ULL(offset_in_page(addr) + len, PAGE_SIZE);
+	if (total > INT_MAX / sizeof(*import->pages))
+		return ERR_PTR(-ENOMEM);
+	import = kzalloc(sizeof(*import), GFP_KERNEL_ACCOUNT);
+	if (!import)
+		return ERR_PTR(-ENOMEM);
+	if (!gil_account_pin(session->account, total * PAGE_SIZE)) {
+		kfree(import);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&import->kref);
+	import->account = session->account;
+	import->charged = total * PAGE_SIZE;
+	import->size = len;
+	import->pages = kvmalloc_array(total, sizeof(*import->pages),
+				       GFP_KERNEL_ACCOUNT);
+	err = import->pages ? gil_import_pin(import, addr, total) : -ENOMEM;
+	if (!err)
+		err = gil_import_divide(import, offset_in_page(addr));
+	if (err) {
+		gil_import_put(import);
+		return ERR_PTR(err);
+	}
+	return import;
+}
+
+/* Gives an import a number; it is put if there is none. */
+static int gil_import_number(struct gil_session *session,
+			     struct gil_import *import, u32 *id)
+{
+	int err;
+
+	mutex_lock(&session->lock);
+	err = session->closed ? -EBADF :
+				xa_alloc(&session->imports, id, import,
+					 XA_LIMIT(1, GIL_IMPORTS_MAX),
+					 GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&session->lock);
+	if (err)
+		gil_import_put(import);
+	/* Every number is in use. */
+	return err == -EBUSY ? -ENOMEM : err;
+}
+
+long gil_pin(struct gil_session *session, struct gil_pin_arg __user *user)
+{
+	struct gil_pin_arg arg;
+	struct gil_import *import;
+	int err;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (arg.flags)
+		return -EINVAL;
+	import = gil_import_of_user(session, arg.addr, arg.len);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+	err = gil_import_number(session, import, &arg.id);
+	if (err)
+		return err;
+	if (!copy_to_user(user, &arg, sizeof(arg)))
+		return 0;
+	gil_forget(session, arg.id);
+	return -EFAULT;
 }
 
 long gil_import(struct gil_session *session,
@@ -198,19 +349,9 @@ long gil_import(struct gil_session *session,
 	if (IS_ERR(import))
 		return PTR_ERR(import);
 	arg.len = import->size;
-	mutex_lock(&session->lock);
-	err = session->closed ? -EBADF :
-				xa_alloc(&session->imports, &arg.id, import,
-					 XA_LIMIT(1, GIL_IMPORTS_MAX),
-					 GFP_KERNEL_ACCOUNT);
-	mutex_unlock(&session->lock);
-	/* Every number is in use. */
-	if (err == -EBUSY)
-		err = -ENOMEM;
-	if (err) {
-		gil_import_put(import);
+	err = gil_import_number(session, import, &arg.id);
+	if (err)
 		return err;
-	}
 	if (!copy_to_user(user, &arg, sizeof(arg)))
 		return 0;
 	gil_forget(session, arg.id);

@@ -38,6 +38,8 @@ static long gil_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return gil_wait(session, user);
 	case GIL_IOC_IMPORT:
 		return gil_import(session, user);
+	case GIL_IOC_PIN:
+		return gil_pin(session, user);
 	case GIL_IOC_FORGET:
 		return gil_forget(session, arg);
 	case GIL_IOC_FENCE:

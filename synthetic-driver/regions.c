@@ -14,9 +14,6 @@
 
 #include "gil_internal.h"
 
-/* Pages pinned between two looks at whether the program is being killed. */
-#define GIL_PIN_BATCH 1024u
-
 static bool gil_is_output(const struct gil_user_region *region)
 {
 	return region->dir & GIL_DIR_OUT;
@@ -116,7 +113,7 @@ bool gil_transfer_charge(struct gil_transfer *transfer)
  * output is outstanding for as long as the operation runs, and what that flag
  * refuses (a writable file mapping) is what programs do read results into.
  */
-static int gil_pin(struct gil_user_region *region, unsigned int total)
+static int gil_pin_some(struct gil_user_region *region, unsigned int total)
 {
 	unsigned int flags = gil_is_output(region) ? FOLL_WRITE : 0;
 	unsigned long start = region->addr & PAGE_MASK;
@@ -125,7 +122,7 @@ static int gil_pin(struct gil_user_region *region, unsigned int total)
 
 	/* A page's address is its entry: the bit for ours is not set. */
 	got = pin_user_pages_fast(start + done * PAGE_SIZE,
-				  min(total - done, GIL_PIN_BATCH), flags,
+				  min_t(unsigned int, total - done, GIL_PIN_BATCH), flags,
 				  (struct page **)(region->pages + done));
 	if (got > 0)
 		region->page_count += got;
@@ -197,7 +194,7 @@ static int gil_hold_pages(struct gil_account *account,
 	while (region->page_count < total) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = gil_pin(region, total);
+		err = gil_pin_some(region, total);
 		if (err == -EFAULT)
 			err = gil_stage(account, region);
 		if (err < 0)

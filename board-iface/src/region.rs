@@ -1,7 +1,7 @@
 //! A call's memory regions, and a session's bound for them.
 
 use gil_transport::memory::OutOfMemory;
-use gil_transport::window::Part;
+use gil_transport::window::{Kept, Part};
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
 use std::cell::OnceCell;
@@ -129,6 +129,17 @@ impl Budget {
         let mut memory = Vec::new();
         OutOfMemory::reserve(&mut memory, len)?;
         Ok(memory)
+    }
+
+    /// Memory of `len` bytes that hold zeroes or what an earlier region held.
+    fn bytes_to_write(&self, len: usize) -> Result<Vec<u8>, OutOfMemory> {
+        match self.spare(len) {
+            Some(mut spare) => {
+                spare.resize(len, 0);
+                Ok(spare)
+            }
+            None => zeroed_bytes(len).ok_or(OutOfMemory(len)),
+        }
     }
 
     /// The memory of a region that is gone, if one had this room.
@@ -267,13 +278,7 @@ impl Region {
     /// # Errors
     /// [`OutOfMemory`].
     pub fn to_write(len: usize, budget: &Budget) -> Result<Self, OutOfMemory> {
-        let bytes = match budget.spare(len) {
-            Some(mut spare) => {
-                spare.resize(len, 0);
-                spare
-            }
-            None => zeroed_bytes(len).ok_or(OutOfMemory(len))?,
-        };
+        let bytes = budget.bytes_to_write(len)?;
         Ok(Self::holding(Direction::Out, bytes, budget))
     }
 
@@ -317,6 +322,33 @@ impl Region {
     /// Whether it is in the window.
     pub fn is_shared(&self) -> bool {
         self.part.is_some()
+    }
+
+    /// Where in the window it is, if the window's pages stay there.
+    pub fn kept(&self) -> Option<Kept> {
+        self.part.as_ref()?.kept()
+    }
+
+    /// Has it in memory of its own from now on.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn leave_window(&mut self) -> Result<(), OutOfMemory> {
+        if self.part.is_some() && self.own.get().is_none() {
+            let budget = self.charge.budget.clone();
+            let own = match self.dir.is_in() {
+                true => {
+                    let mut memory = budget.memory(self.len())?;
+                    memory.clear();
+                    self.part.iter().for_each(|part| part.copy_to(&mut memory));
+                    memory
+                }
+                false => budget.bytes_to_write(self.len())?,
+            };
+            self.own = OnceCell::from(own);
+        }
+        self.part = None;
+        Ok(())
     }
 
     /// The bytes. Of a region in the window, a copy that nobody else changes,

@@ -67,7 +67,7 @@ struct gil_region {
 	__u64 addr;   /* user virtual address; in an import, the first byte's offset */
 	__u64 len;    /* bytes, not 0 */
 	__u32 dir;    /* GIL_DIR_* */
-	__u32 import; /* gil_import_arg.id, or 0: memory of the program's */
+	__u32 import; /* id of a gil_import_arg or gil_pin_arg, or 0: memory of the program's */
 };
 
 /*
@@ -140,6 +140,24 @@ struct gil_import_arg {
 	__u32 reserved;
 };
 
+/*
+ * GIL_IOC_PIN. Memory of the program's becomes memory that regions name by its
+ * number, from byte 0 on: its pages are found and pinned once. What the program
+ * maps there afterwards is other memory. GIL_IOC_FORGET takes the number; what a
+ * submission names stays until that is done.
+ *
+ * Errors: EINVAL (no byte, or a flag), EFAULT (memory that the program may not write,
+ * or that has no pages), EINTR (the program is being killed), EBADF, ENOMEM and
+ * EPERM as above, and those of pinning for long (some mappings of files).
+ */
+struct gil_pin_arg {
+	__u64 addr;  /* user virtual address */
+	__u64 len;   /* bytes, not 0 */
+	__u32 flags; /* 0 */
+	/* out */
+	__u32 id; /* never 0 */
+};
+
 struct gil_info {
 	__u32 abi_version;
 	__u32 reserved;
@@ -169,6 +187,7 @@ struct gil_fence_arg {
 #define GIL_IOC_WAIT _IOW(GIL_IOC_MAGIC, 0x03, struct gil_wait)
 #define GIL_IOC_IMPORT _IOWR(GIL_IOC_MAGIC, 0x04, struct gil_import_arg)
 #define GIL_IOC_FORGET _IO(GIL_IOC_MAGIC, 0x05)
+#define GIL_IOC_PIN _IOWR(GIL_IOC_MAGIC, 0x09, struct gil_pin_arg)
 #define GIL_IOC_FENCE _IOWR(GIL_IOC_MAGIC, 0x08, struct gil_fence_arg)
 
 /* ---- driver <-> host interface --------------------------------------- */

@@ -151,6 +151,7 @@ static const char kernels[] __attribute__((unused)) =
 	".version 8.0\n.target sm_70\n.address_size 64\n"
 	".visible .global .align 8 .b8 null_params[64];\n"
 	".visible .global .align 8 .b8 null_pinned[8];\n"
+	".visible .global .align 8 .b8 null_registered[8];\n"
 	".visible .global .align 4 .u32 counter;\n"
 	".visible .entry none()\n{\n\tret;\n}\n"
 	".visible .entry three(.param .u64 a, .param .u32 b, .param .u8 c)\n{\n\tret;\n}\n"

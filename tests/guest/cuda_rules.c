@@ -293,24 +293,49 @@ static void launches(void)
 
 #define LARGE (300 * 1024)
 
-/* How many bytes the null driver copied from and to pinned memory. */
-static unsigned long long pinned_bytes(void)
+/* How many bytes the null driver copied, by its variable of that name. */
+static unsigned long long copied_bytes(const char *variable)
 {
 	unsigned long long bytes;
 	CUdeviceptr count;
 	CUfunction none;
 
 	OK(cuModuleGetFunction(&none, module, "none"));
-	OK(cuModuleGetGlobal_v2(&count, NULL, module, "null_pinned"));
+	OK(cuModuleGetGlobal_v2(&count, NULL, module, variable));
 	OK(cuLaunchKernel(none, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	OK(cuMemcpyDtoH_v2(&bytes, count, sizeof(bytes)));
 	return bytes;
 }
 
-/* The board copies from and to pinned memory what is pinned here, and nothing else. */
+/* From and to pinned memory. */
+static unsigned long long pinned_bytes(void)
+{
+	return copied_bytes("null_pinned");
+}
+
+/* From and to the memory that board and simulator share, which is pinned where it is. */
+static unsigned long long shared_bytes(void)
+{
+	return copied_bytes("null_registered");
+}
+
+/* A child has the program's pages, but for those that are pinned: the copies are its own. */
+static void forks_and_ends(void)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (!child)
+		_exit(0);
+	waitpid(child, &status, 0);
+	IS(status == 0);
+}
+
+/* The board copies from and to pinned memory what is pinned here, and nothing else. What has ended
+ * as its call returns is copied from where the simulator put it. */
 static void pinned_copies(unsigned char *pinned, unsigned char *got)
 {
-	unsigned long long before = pinned_bytes();
+	unsigned long long before = pinned_bytes(), shared = shared_bytes();
 	CUdeviceptr memory;
 	CUstream stream;
 
@@ -322,6 +347,19 @@ static void pinned_copies(unsigned char *pinned, unsigned char *got)
 	OK(cuMemcpyDtoH_v2(pinned, memory, LARGE));
 	IS(memcmp(pinned, got, LARGE) == 0);
 	IS(pinned_bytes() == before + LARGE);
+	IS(shared_bytes() == shared + LARGE);
+	forks_and_ends();
+	memset(pinned, 7, LARGE);
+	OK(cuMemcpyHtoD_v2(memory, got, LARGE));
+	OK(cuMemcpyDtoH_v2(got, memory, LARGE));
+	IS(pinned_bytes() == before + LARGE);
+	OK(cuMemcpyHtoD_v2(memory, pinned, LARGE));
+	IS(shared_bytes() == shared + 2 * LARGE);
+	OK(cuMemcpyDtoH_v2(pinned, memory, LARGE));
+	IS(pinned[0] == 7 && pinned[LARGE - 1] == 7);
+	memcpy(pinned, got, LARGE);
+	OK(cuMemcpyHtoD_v2(memory, pinned, LARGE));
+	before = pinned_bytes() - LARGE;
 	pinned[LARGE - 1] ^= 1;
 	OK(cuMemcpyHtoDAsync_v2(memory, pinned, LARGE, stream));
 	OK(cuMemcpyDtoHAsync_v2(pinned, memory + 1, LARGE / 2, stream));

@@ -51,6 +51,10 @@ both_widths! {
         passes_with(width, "import", &["--screen", &screen]);
     }
 
+    fn memory_pinned_once_is_checked_and_stays_pinned_for_none(width: Width) {
+        passes(width, "pin");
+    }
+
     fn threads_may_submit_while_the_session_ends(width: Width) {
         passes(width, "threads");
     }

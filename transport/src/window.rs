@@ -17,7 +17,7 @@ mod made;
 mod taken;
 
 pub use made::Made;
-pub use taken::{Offer, Part, Taken, WindowError};
+pub use taken::{Kept, Offer, Part, Taken, WindowError};
 
 use gil_wire::message::RegionDesc;
 use memmap2::{MmapOptions, MmapRaw};
@@ -28,6 +28,9 @@ use std::io;
 pub const CAPABILITY: u64 = 1;
 /// Bytes of the window that a host offers; the pages nobody uses cost nothing.
 pub const WINDOW_LEN: u64 = 268_435_456;
+/// Bytes at its beginning whose pages the host never gives back, from one call to the next: a
+/// board may have a driver pin them.
+pub const KEPT_LEN: u64 = 67_108_864;
 /// Every region begins at a multiple of this: a page, as drivers like it.
 pub const ALIGN: u64 = 4096;
 /// Bytes of an offer.

@@ -6,6 +6,7 @@ use super::hold::{Frees, Hold, Leaving, Left};
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Outcome};
 use crate::region::Region;
+use gil_transport::window::Kept;
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, OutData, OutRoom};
 use gil_wire::ending::Ending;
@@ -305,6 +306,22 @@ impl Call {
             };
         }
         self.input(data, needed)
+    }
+
+    /// Where in the window a region is that a driver gets as it is, if the window's pages stay
+    /// there.
+    pub fn kept(&self, region: u32) -> Option<Kept> {
+        let region = self.slots.get(region as usize)?.region.as_ref()?;
+        region.kept().filter(|_| region.len() >= MIN_SHARED)
+    }
+
+    /// Has a region in memory of the board's own.
+    ///
+    /// # Errors
+    /// [`Refusal::Region`] if there is none, [`Refusal::Memory`].
+    pub fn leave_window(&mut self, region: u32) -> Result<(), Refusal> {
+        let region = self.slot(region)?.region.as_mut();
+        Ok(region.map_or(Ok(()), |region| region.leave_window())?)
     }
 
     /// All bytes of an input; `None` for NULL.

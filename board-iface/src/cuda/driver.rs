@@ -79,6 +79,8 @@ own! {
     cuFuncGetParamInfo: fn(CUfunction, usize, *mut usize, *mut usize);
     cuMemFreeHost: fn(*mut c_void);
     cuMemHostAlloc: fn(*mut *mut c_void, usize, c_uint);
+    cuMemHostRegister_v2: fn(*mut c_void, usize, c_uint);
+    cuMemHostUnregister: fn(*mut c_void);
     cuOccupancyMaxActiveBlocksPerMultiprocessor: fn(*mut c_int, CUfunction, c_int, usize);
     cuStreamGetPriority: fn(CUstream, *mut i32);
 }

@@ -155,14 +155,20 @@ impl Session {
         (data, bytes, is_pinned): (&InData<'_>, u64, bool),
     ) -> Result<CUresult, Refusal> {
         let len = back_end::size(bytes, "bytes")?;
+        let is_ours = self.ranges.has(to, bytes);
+        let region = match *data {
+            InData::Region(region) => Some(region),
+            _ => None,
+        };
+        let block = match is_ours {
+            true => self.stand_in(call, at.context, region, len, is_pinned)?,
+            false => None,
+        };
         let mut from = call.keep_input(data, len)?;
         if from.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if is_pinned
-            && self.ranges.has(to, bytes)
-            && let Some(block) = self.pinned(at.context, len)?
-        {
+        if let Some(block) = block {
             // SAFETY: the input has as many bytes.
             unsafe { block.fill(from, len) };
             from = block.address();
@@ -187,15 +193,20 @@ impl Session {
         (data, bytes, is_pinned): (OutRoom, u64, bool),
     ) -> Result<CUresult, Refusal> {
         let len = back_end::size(bytes, "bytes")?;
+        let region = match data {
+            OutRoom::Region(region) => Some(region),
+            _ => None,
+        };
+        let block = match self.ranges.has(from, bytes) {
+            true => self.stand_in(call, at.context, region, len, is_pinned)?,
+            false => None,
+        };
         let mut room = call.output(data, len)?;
         let mut to = room.as_mut_ptr();
         if to.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if is_pinned
-            && self.ranges.has(from, bytes)
-            && let Some(block) = self.pinned(at.context, len)?
-        {
+        if let Some(block) = block {
             let place = std::mem::replace(&mut to, block.address());
             self.staged = Some(Staged::down(block, place, len));
         }

@@ -6,6 +6,8 @@
 use super::driver::Driver;
 use super::generated::types::*;
 use super::operations::Needs;
+use gil_transport::window::Kept;
+use gil_wire::call::Handle;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -136,4 +138,63 @@ fn release(driver: &Driver, block: Block, all: &mut usize) {
     *all -= block.len;
     // SAFETY: nothing uses it.
     unsafe { (driver.own.cuMemFreeHost)(block.address) };
+}
+
+/// Least bytes of the window that are pinned at a time.
+const WINDOW_LEAST: usize = 1 << 22;
+
+/// The beginning of the window that host and board share, as far as it is pinned: a copy that ends
+/// before its call is answered reads and writes it there.
+#[derive(Debug, Default)]
+pub struct Window(State);
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    NotPinned,
+    /// In this context, from this address on, so many bytes.
+    Pinned(Handle, usize, usize),
+    /// The driver refused.
+    Refused,
+}
+
+impl Window {
+    /// Whether any of it is pinned.
+    pub fn is_pinned(&self) -> bool {
+        matches!(self.0, State::Pinned(..))
+    }
+
+    /// Whether it is pinned up to the end of that part; if not yet, pins as much. The context is
+    /// current. No copy from or to the window is under way.
+    pub fn pins(&mut self, driver: &Driver, context: Handle, kept: Kept) -> bool {
+        let address = kept.start.expose_provenance();
+        match self.0 {
+            State::Refused => return false,
+            State::Pinned(_, start, len) if start == address && kept.end <= len => return true,
+            State::Pinned(..) => self.unpin(driver),
+            State::NotPinned => {}
+        }
+        let len = kept.end.next_power_of_two().max(WINDOW_LEAST).min(kept.len);
+        let register = driver.own.cuMemHostRegister_v2;
+        // SAFETY: the window is mapped there, with as many bytes, for longer than its session.
+        self.0 = match unsafe { register(kept.start.cast(), len, PORTABLE) } {
+            CUDA_SUCCESS => State::Pinned(context, address, len),
+            _ => State::Refused,
+        };
+        self.is_pinned()
+    }
+
+    /// The context goes, and what it pinned.
+    pub fn forget(&mut self, driver: &Driver, context: Handle) {
+        if matches!(self.0, State::Pinned(by, ..) if by == context) {
+            self.unpin(driver);
+        }
+    }
+
+    fn unpin(&mut self, driver: &Driver) {
+        if let State::Pinned(_, start, _) = std::mem::take(&mut self.0) {
+            // SAFETY: it was registered, and no copy uses it.
+            unsafe { (driver.own.cuMemHostUnregister)(std::ptr::with_exposed_provenance_mut(start)) };
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::generated::{self, Functions};
 use super::linker::Link;
 use super::memory::{Owner, Ranges};
 use super::operations::{Needs, Operation, Operations, Pool, Running};
-use super::pinned::{Block, Blocks, Staged};
+use super::pinned::{Block, Blocks, Staged, Window};
 use crate::back_end::call::Memory;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::operations::Finished;
@@ -50,6 +50,8 @@ pub struct Session {
     pub(super) ranges: Ranges,
     /// Bytes that it has pinned, of all contexts.
     pinned_len: usize,
+    /// What of the window is pinned.
+    window: Window,
     /// Bytes of its states of the linker.
     pub(super) linking_len: usize,
     /// What the copy has that is put on its stream next.
@@ -139,6 +141,7 @@ impl Session {
             operations: Operations::default(),
             ranges: Ranges::default(),
             pinned_len: 0,
+            window: Window::default(),
             linking_len: 0,
             staged: None,
             current: Handle::NULL,
@@ -194,6 +197,38 @@ impl Session {
         let block = self.context(context)?.pinned.take(driver, len, &mut all);
         self.pinned_len = all;
         Ok(block)
+    }
+
+    /// What stands in for a region of a call in its copy: the program's memory is pinned, or it is
+    /// not, and the copy is to take as long as the device takes for such memory. A region in the
+    /// window is used as it is, if the window is pinned where it is; nothing stands in for it then.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is no such context, or no memory.
+    pub(super) fn stand_in(
+        &mut self,
+        call: &mut Call,
+        context: Handle,
+        region: Option<u32>,
+        len: usize,
+        is_pinned: bool,
+    ) -> Result<Option<Block>, Refusal> {
+        let kept = region.and_then(|region| Some((region, call.kept(region)?)));
+        match (is_pinned, kept) {
+            (true, None) => self.pinned(context, len),
+            (true, Some((_, kept))) => {
+                self.make_current(context)?;
+                match self.window.pins(self.driver, context, kept) {
+                    true => Ok(None),
+                    false => self.pinned(context, len),
+                }
+            }
+            (false, Some((region, _))) if self.window.is_pinned() => {
+                call.leave_window(region)?;
+                Ok(None)
+            }
+            (false, _) => Ok(None),
+        }
     }
 
     /// The copy that the last pinned memory was for was not begun.
@@ -467,6 +502,7 @@ impl Session {
         let mut all = self.pinned_len;
         self.context(context)?.pinned.clear(driver, &mut all);
         self.pinned_len = all;
+        self.window.forget(driver, context);
         let (pointer, data) = self.table.remove(context, Kind::Context)?;
         self.driver.set_current(null_mut());
         self.current = Handle::NULL;
@@ -590,6 +626,17 @@ impl board::Session for Session {
 
     fn not_run(&self, _op: Op) -> i32 {
         CUDA_ERROR_UNKNOWN
+    }
+
+    /// Copies, which take bytes as data alone.
+    fn takes_shared(&self, op: Op) -> bool {
+        matches!(
+            op,
+            wire::CU_MEMCPY_HTO_D_V2
+                | wire::CU_MEMCPY_HTO_D_ASYNC_V2
+                | wire::CU_MEMCPY_DTO_H_V2
+                | wire::CU_MEMCPY_DTO_H_ASYNC_V2
+        )
     }
 }
 

@@ -165,7 +165,7 @@ pub struct Region {
     pub len: u64,
     /// See [`dir`].
     pub dir: u32,
-    /// [`ImportArg::id`], or 0: memory of the program's.
+    /// [`ImportArg::id`] or [`PinArg::id`], or 0: memory of the program's.
     pub import: u32,
 }
 
@@ -245,6 +245,20 @@ pub struct ImportArg {
     pub reserved: u32,
 }
 
+/// `struct gil_pin_arg`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PinArg {
+    /// User virtual address.
+    pub addr: u64,
+    /// Bytes, not 0.
+    pub len: u64,
+    /// 0.
+    pub flags: u32,
+    /// Out: its number, never 0.
+    pub id: u32,
+}
+
 /// `struct gil_fence_arg`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -265,6 +279,8 @@ pub const IOC_SUBMIT: u64 = nix::request_code_readwrite!(b'g', 0x02, size_of::<S
 pub const IOC_WAIT: u64 = nix::request_code_write!(b'g', 0x03, size_of::<Wait>()) as u64;
 /// `GIL_IOC_IMPORT`.
 pub const IOC_IMPORT: u64 = nix::request_code_readwrite!(b'g', 0x04, size_of::<ImportArg>()) as u64;
+/// `GIL_IOC_PIN`.
+pub const IOC_PIN: u64 = nix::request_code_readwrite!(b'g', 0x09, size_of::<PinArg>()) as u64;
 /// `GIL_IOC_FORGET`.
 #[allow(
     clippy::unnecessary_cast,
@@ -291,6 +307,10 @@ nix::ioctl_write_ptr!(
 nix::ioctl_readwrite!(
     /// `GIL_IOC_IMPORT`.
     ioc_import, b'g', 0x04, ImportArg
+);
+nix::ioctl_readwrite!(
+    /// `GIL_IOC_PIN`.
+    ioc_pin, b'g', 0x09, PinArg
 );
 nix::ioctl_write_int_bad!(
     /// `GIL_IOC_FORGET`.

@@ -70,6 +70,7 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("GIL_IOC_SUBMIT", IOC_SUBMIT),
         ("GIL_IOC_WAIT", IOC_WAIT),
         ("GIL_IOC_IMPORT", IOC_IMPORT),
+        ("GIL_IOC_PIN", IOC_PIN),
         ("GIL_IOC_FORGET", IOC_FORGET),
         ("GIL_IOC_FENCE", IOC_FENCE),
         ("GIL_FENCE_MAX_NS", FENCE_MAX_NS),
@@ -99,6 +100,7 @@ fn layouts(all: &mut BTreeMap<String, u64>) {
         progress wait_kind flags);
     layout!(all, Wait, "gil_wait", deadline_ns progress kind flags);
     layout!(all, ImportArg, "gil_import_arg", fd flags len id reserved);
+    layout!(all, PinArg, "gil_pin_arg", addr len flags id);
     layout!(all, FenceArg, "gil_fence_arg", deadline_ns flags fd);
     layout!(all, Info, "gil_info", abi_version reserved session);
     layout!(all, Mailbox, "gil_mailbox", magic version session seq kind pointer_bits

@@ -52,6 +52,12 @@ pub trait Device: Send + Sync {
     /// The driver's error.
     fn import(&self, buffer: BorrowedFd<'_>) -> Result<(u32, u64), Errno>;
 
+    /// Pins memory of the program's; returns the import's number.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn pin(&self, place: *const c_void, len: usize) -> Result<u32, Errno>;
+
     /// Takes that number back.
     fn forget(&self, import: u32);
 
@@ -175,6 +181,17 @@ impl Device for DeviceFile {
         // SAFETY: the driver reads and writes the structure.
         again(|| unsafe { uapi::ioc_import(self.fd(), &mut arg) })?;
         Ok((arg.id, arg.len))
+    }
+
+    fn pin(&self, place: *const c_void, len: usize) -> Result<u32, Errno> {
+        let mut arg = uapi::PinArg {
+            addr: place.addr() as u64,
+            len: len as u64,
+            ..Default::default()
+        };
+        // SAFETY: the driver reads and writes the structure.
+        again(|| unsafe { uapi::ioc_pin(self.fd(), &mut arg) })?;
+        Ok(arg.id)
     }
 
     fn fence(&self, deadline_ns: u64) -> Result<OwnedFd, Errno> {

@@ -203,6 +203,10 @@ impl Device for Double {
         Ok((number, 4096))
     }
 
+    fn pin(&self, _: *const c_void, _: usize) -> Result<u32, Errno> {
+        Err(Errno::ENOTTY)
+    }
+
     fn fence(&self, _: u64) -> Result<OwnedFd, Errno> {
         Err(Errno::ENOTTY)
     }

@@ -1,12 +1,14 @@
-//! Dma-bufs of other drivers as memory of calls: the board reads and writes them where
-//! they are, without a mapping of the program's.
+//! Memory of calls that the driver knows by a number: dma-bufs of other drivers, which the board
+//! reads and writes where they are, without a mapping of the program's, and memory of the
+//! program's that is pinned once for many calls.
 
 use crate::uapi::Region;
 use crate::{Error, client};
 use gil_wire::message::Direction;
+use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 
-/// A dma-buf that gil's driver has imported. Its pages stay where they are as long as
+/// Memory that gil's driver has a number for. Its pages stay where they are as long as
 /// this lives.
 #[derive(Debug)]
 pub struct Import {
@@ -24,6 +26,23 @@ impl Import {
         let imported = client()?.device.import(buffer);
         let (number, len) = imported.map_err(Error::of_submit)?;
         Ok(Self { number, len })
+    }
+
+    /// Pins memory of the program's, so that calls need not find its pages each time. What the
+    /// program maps there afterwards is other memory.
+    ///
+    /// # Errors
+    /// [`Error`]; [`Error::Driver`] if not all of it can be pinned.
+    ///
+    /// # Safety
+    /// The memory is the program's, which may be written as long as this lives.
+    pub unsafe fn pin(place: *const c_void, len: usize) -> Result<Self, Error> {
+        let pinned = client()?.device.pin(place, len);
+        let number = pinned.map_err(Error::of_submit)?;
+        Ok(Self {
+            number,
+            len: len as u64,
+        })
     }
 
     /// Bytes.

@@ -4,7 +4,8 @@
 //! It answers, allocates, moves memory and checks its arguments. It runs no kernel: a launch
 //! takes time, and leaves the values of its parameters in the module's variable
 //! `null_params`, its attributes in `null_attributes`, and how many bytes were copied from and to
-//! pinned memory in `null_pinned`, if there are such. A kernel whose name is a trap's ends its context:
+//! pinned memory in `null_pinned`, those of them that are the host's registered memory in
+//! `null_registered`, if there are such. A kernel whose name is a trap's ends its context:
 //! `trap_address`, `trap_assert`, `trap_failure`; `long_one` takes a millisecond. Durations are the same in every run.
 
 #![allow(non_snake_case)]
@@ -49,6 +50,8 @@ pub const INVALID_PTX: Code = 218;
 pub const INVALID_HANDLE: Code = 400;
 pub const NOT_FOUND: Code = 500;
 pub const NOT_READY: Code = 600;
+pub const HOST_MEMORY_ALREADY_REGISTERED: Code = 712;
+pub const HOST_MEMORY_NOT_REGISTERED: Code = 713;
 pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 pub const INVALID_CLUSTER_SIZE: Code = 912;
 
@@ -621,6 +624,8 @@ pub unsafe extern "C" fn cuLaunchKernel(
         state.leave(module, "null_cache", &cache.to_le_bytes());
         let copied = state.pinned_copied.to_le_bytes();
         state.leave(module, "null_pinned", &copied);
+        let copied = state.registered_copied.to_le_bytes();
+        state.leave(module, "null_registered", &copied);
         let work = match kernel.name.as_str() {
             "long_one" => Work::Long,
             _ => Work::Kernel(blocks.saturating_mul(threads)),
@@ -736,6 +741,35 @@ pub unsafe extern "C" fn cuMemFreeHost(place: *mut c_void) -> Code {
     run(|state| {
         let block = state.pinned.remove(&place.addr());
         block.map(drop).ok_or(INVALID_VALUE)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostRegister_v2(
+    place: *mut c_void,
+    bytes: usize,
+    flags: c_uint,
+) -> Code {
+    run(|state| {
+        state.current()?;
+        if place.is_null() || bytes == 0 || flags & !0xf != 0 {
+            return Err(INVALID_VALUE);
+        }
+        let (start, end) = (place.addr(), place.addr() + bytes);
+        let mut all = state.registered.iter();
+        if all.any(|(at, len)| *at < end && start < at + len) {
+            return Err(HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        state.registered.insert(start, bytes);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostUnregister(place: *mut c_void) -> Code {
+    run(|state| {
+        let found = state.registered.remove(&place.addr());
+        found.map(drop).ok_or(HOST_MEMORY_NOT_REGISTERED)
     })
 }
 

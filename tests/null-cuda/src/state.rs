@@ -185,8 +185,12 @@ pub struct State {
     pub memory: BTreeMap<u64, (usize, Vec<u8>)>,
     /// The host's pinned memory.
     pub pinned: BTreeMap<usize, Box<[u8]>>,
-    /// How many bytes were copied from and to it.
+    /// Memory that the host registered: how many bytes from an address on.
+    pub registered: BTreeMap<usize, usize>,
+    /// How many bytes were copied from and to pinned memory, that which is registered included.
     pub pinned_copied: u64,
+    /// Of these, from and to what is registered.
+    pub registered_copied: u64,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -204,7 +208,9 @@ static STATE: Mutex<State> = Mutex::new(State {
     pooled: BTreeMap::new(),
     memory: BTreeMap::new(),
     pinned: BTreeMap::new(),
+    registered: BTreeMap::new(),
     pinned_copied: 0,
+    registered_copied: 0,
 });
 
 thread_local! {
@@ -274,9 +280,17 @@ impl State {
 
     /// A copy from or to the host's memory.
     pub fn copy(&mut self, host: *const c_void, bytes: usize) -> Work {
-        let block = self.pinned.range(..=host.addr()).next_back();
-        let is_pinned = block.is_some_and(|(at, it)| host.addr() - at + bytes <= it.len());
-        match is_pinned {
+        let blocks = self.pinned.iter().map(|(at, it)| (*at, it.len()));
+        let has = |(at, len): (usize, usize)| {
+            let inside = host.addr().checked_sub(at);
+            inside.is_some_and(|inside| inside + bytes <= len)
+        };
+        let is_pinned = blocks.into_iter().any(has);
+        let is_registered = self.registered.iter().any(|(at, len)| has((*at, *len)));
+        if is_registered {
+            self.registered_copied += bytes as u64;
+        }
+        match is_pinned || is_registered {
             true => {
                 self.pinned_copied += bytes as u64;
                 Work::Pinned(bytes as u64)

@@ -6,7 +6,7 @@
 //! them. They are copied through raw pointers, once, and are only data.
 
 use super::copies::Copies;
-use super::{Bytes, OFFER_LEN};
+use super::{Bytes, KEPT_LEN as KEPT, OFFER_LEN};
 use crate::crew::Crew;
 use crate::vectored::Span;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -16,8 +16,6 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Bytes whose pages stay, from one call to the next.
-const KEPT: u64 = 64 << 20;
 /// Calls without use of the pages behind, after which they go back.
 const UNUSED_CALLS: u32 = 64;
 

@@ -5,7 +5,7 @@
 //! is checked before it is mapped, so that no access can fail: it must be the kernel's
 //! temporary memory, sealed against shrinking, and long enough.
 
-use super::{Bytes, OFFER_LEN, WINDOW_LEN};
+use super::{Bytes, KEPT_LEN, OFFER_LEN, WINDOW_LEN};
 use crate::attached;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -140,6 +140,17 @@ impl Taken {
     }
 }
 
+/// The beginning of a window, whose pages stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is.
+    pub start: *mut u8,
+    /// Its bytes.
+    pub len: usize,
+    /// How many of them there are up to the end of the part that was asked.
+    pub end: usize,
+}
+
 /// Some bytes of a window, which stays mapped as long as this lives.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -162,6 +173,17 @@ impl Part {
     /// Where they are: for drivers, never for a reference.
     pub fn as_mut_ptr(&self) -> *mut u8 {
         self.window.0.0.as_mut_ptr().wrapping_add(self.at)
+    }
+
+    /// The window's bytes whose pages stay ([`KEPT_LEN`]), if the part lies within them.
+    pub fn kept(&self) -> Option<Kept> {
+        let len = KEPT_LEN.min(self.window.len()) as usize;
+        let end = self.at + self.len;
+        (end <= len).then(|| Kept {
+            start: self.window.0.0.as_mut_ptr(),
+            len,
+            end,
+        })
     }
 
     /// Appends a copy of the bytes to `out`, which has room for them.

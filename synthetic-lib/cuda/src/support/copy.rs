@@ -117,14 +117,18 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
     of.on(Engine::COPY_IN, |context, lane, mut request, event| {
         // The bytes leave now, and functions of the program's before it may write them.
         function::settle(lane);
+        let pinned = memory::pinned_part(from, bytes);
         let args = wire::CuMemcpyHtoDV2Args {
             current: context.number,
             hStream: lane.number,
             to,
-            // SAFETY: the caller's.
-            data: unsafe { request.input(from, bytes) },
+            data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
+                Some((import, offset)) => request.input_in(import, offset, bytes),
+                // SAFETY: the caller's.
+                None => unsafe { request.input(from, bytes) },
+            },
             bytes: bytes as u64,
-            is_pinned: memory::is_pinned(from, bytes),
+            is_pinned: pinned.is_some(),
             event,
         };
         forward(request, &args)
@@ -147,14 +151,18 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
         return nothing();
     }
     of.on(Engine::COPY_OUT, |context, lane, mut request, event| {
+        let pinned = memory::pinned_part(to, bytes);
         let args = wire::CuMemcpyDtoHV2Args {
             current: context.number,
             hStream: lane.number,
             from,
-            // SAFETY: the caller's.
-            data: unsafe { request.output_region(to, bytes) },
+            data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
+                Some((import, offset)) => request.output_in(import, offset, bytes),
+                // SAFETY: the caller's.
+                None => unsafe { request.output_region(to, bytes) },
+            },
             bytes: bytes as u64,
-            is_pinned: memory::is_pinned(to, bytes),
+            is_pinned: pinned.is_some(),
             event,
         };
         forward(request, &args)

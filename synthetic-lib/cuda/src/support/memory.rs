@@ -1,11 +1,12 @@
 //! The device's memory, by the ranges that the board gave; and the program's own memory that
-//! is pinned, which here is memory like any other:
+//! is pinned, whose pages the driver finds once, and which is memory like any other beside that:
 //! the board copies from and to pinned memory of its own what calls name of it.
 
 use super::context::{self, Context};
 use super::{large_pages, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
+use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
 use gil_wire::envelope::Class;
 use gil_wire::generated::cuda as wire;
@@ -300,6 +301,8 @@ struct Pinned {
     flags: u32,
     /// Whether the library allocated it.
     is_own: bool,
+    /// As the driver knows it, if that has pinned it.
+    import: Option<Arc<Import>>,
     context: Arc<Context>,
     id: u64,
 }
@@ -338,11 +341,29 @@ pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
         len: bytes,
         flags,
         is_own: true,
+        // SAFETY: it is freed behind its entry.
+        import: unsafe { import(place, bytes) },
         context,
         id: new_id(),
     };
     pinned().insert(place.expose_provenance(), known);
     Ok(place)
+}
+
+/// Pinned memory of fewer bytes is found at each copy.
+const IMPORT_LEAST: usize = 16 << 10;
+
+/// Has the driver pin memory: copies need not name each page then. Where the driver does not, each
+/// copy names its pages.
+///
+/// # Safety
+/// As of [`Import::pin`].
+unsafe fn import(place: *const c_void, bytes: usize) -> Option<Arc<Import>> {
+    if bytes < IMPORT_LEAST {
+        return None;
+    }
+    // SAFETY: the caller's.
+    unsafe { Import::pin(place, bytes) }.ok().map(Arc::new)
 }
 
 /// Frees pinned memory, once all that may use it has ended.
@@ -385,6 +406,7 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     let (from, end) = (place.addr(), end.unwrap_or(usize::MAX));
+    let id = new_id();
     let mut all = pinned();
     let before = all.range(..end).next_back();
     if before.is_some_and(|(base, known)| base + known.len > from) {
@@ -394,14 +416,22 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         len: bytes,
         flags,
         is_own: false,
+        import: None,
         context,
-        id: new_id(),
+        id,
     };
     all.insert(from, known);
     // Copies ask what is pinned, and this may take long.
     drop(all);
     // SAFETY: the caller's.
-    unsafe { large_pages::gather(place, bytes) };
+    let import = unsafe {
+        large_pages::gather(place, bytes);
+        import(place, bytes)
+    };
+    // Another thread may have taken it back meanwhile.
+    if let Some(known) = pinned().get_mut(&from).filter(|known| known.id == id) {
+        known.import = import;
+    }
     Ok(())
 }
 
@@ -424,13 +454,29 @@ pub fn unregister(place: *mut c_void) -> CallResult<()> {
     }
 }
 
-/// Whether all these bytes are in pinned memory.
-pub fn is_pinned(place: *const c_void, bytes: usize) -> bool {
+/// A part of pinned memory.
+pub struct PinnedPart {
+    import: Option<Arc<Import>>,
+    offset: usize,
+}
+
+impl PinnedPart {
+    /// The import and the first byte's offset in it, if so many bytes are to be named so.
+    pub fn import(&self, bytes: usize) -> Option<(&Import, usize)> {
+        let import = self.import.as_deref();
+        import.filter(|_| bytes >= IMPORT_LEAST).map(|import| (import, self.offset))
+    }
+}
+
+/// Which part of pinned memory these bytes are, if all are in it.
+pub fn pinned_part(place: *const c_void, bytes: usize) -> Option<PinnedPart> {
     let all = pinned();
-    let known = all.range(..=place.addr()).next_back();
-    known.is_some_and(|(base, known)| {
-        let before = place.addr() - base;
-        before <= known.len && bytes <= known.len - before
+    let (base, known) = all.range(..=place.addr()).next_back()?;
+    let offset = place.addr() - base;
+    let is_inside = offset <= known.len && bytes <= known.len - offset;
+    is_inside.then(|| PinnedPart {
+        import: known.import.clone(),
+        offset,
     })
 }
 

@@ -278,6 +278,16 @@ impl<A: Api> Request<A> {
         Ok(InData::Region(self.rows_of(region, rows)))
     }
 
+    /// Bytes in an import, from `offset` on, to be read by the board.
+    pub fn input_in(&mut self, import: &Import, offset: usize, len: usize) -> InData<'static> {
+        InData::Region(self.push(import.region(offset, len, Direction::In)))
+    }
+
+    /// Room in an import, from `offset` on, perhaps to be filled after the call returned.
+    pub fn output_in(&mut self, import: &Import, offset: usize, len: usize) -> OutRoom {
+        OutRoom::Region(self.push(import.region(offset, len, Direction::Out)))
+    }
+
     fn rows_of(&mut self, region: Region, rows: Rows) -> u32 {
         let region = self.push(region);
         if rows.rows > 1 {
