@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::uapi::{self, Region};
 use nix::errno::Errno;
+use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
