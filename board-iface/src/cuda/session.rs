@@ -213,22 +213,19 @@ impl Session {
         len: usize,
         is_pinned: bool,
     ) -> Result<Option<Block>, Refusal> {
-        let kept = region.and_then(|region| Some((region, call.kept(region)?)));
-        match (is_pinned, kept) {
-            (true, None) => self.pinned(context, len),
-            (true, Some((_, kept))) => {
-                self.make_current(context)?;
-                match self.window.pins(self.driver, context, kept) {
-                    true => Ok(None),
-                    false => self.pinned(context, len),
-                }
-            }
-            (false, Some((region, _))) if self.window.is_pinned() => {
+        if !is_pinned {
+            if let Some(region) = region.filter(|_| self.window.is_pinned()) {
                 call.leave_window(region)?;
-                Ok(None)
             }
-            (false, _) => Ok(None),
+            return Ok(None);
         }
+        if let Some(kept) = region.and_then(|region| call.kept(region)) {
+            self.make_current(context)?;
+            if self.window.pins(self.driver, context, kept) {
+                return Ok(None);
+            }
+        }
+        self.pinned(context, len)
     }
 
     /// The copy that the last pinned memory was for was not begun.
