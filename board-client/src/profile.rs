@@ -213,19 +213,28 @@ pub struct Contention {
     /// How many times as long a job takes while all processors are at work as alone: the
     /// median of the repetitions, from 1 on.
     pub factor: f64,
-    /// The least of the repetitions.
+    /// The least of the repetitions; like what follows, 0 in a profile written by hand.
+    #[serde(default)]
     pub least: f64,
     /// The greatest.
+    #[serde(default)]
     pub most: f64,
     /// How many times it was measured.
+    #[serde(default)]
     pub repetitions: u32,
     /// Processors that were at work at once.
+    #[serde(default)]
     pub processors: u32,
     /// Jobs that were measured, of both kinds.
+    #[serde(default)]
     pub jobs: u64,
     /// The device, as its driver calls it.
+    #[serde(default)]
     pub device: String,
 }
+
+/// The greatest contention factor.
+const FACTOR_MOST: f64 = 1e6;
 
 /// Why a profile cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -255,7 +264,7 @@ pub enum ProfileError {
         found: i64,
     },
     /// A factor that cannot be.
-    #[error("{} has the contention factor {factor}: it must be a finite number from 1 on", path.display())]
+    #[error("{} has the contention factor {factor}: it must be a number from 1 to 1000000", path.display())]
     Factor {
         /// Its path.
         path: PathBuf,
@@ -341,7 +350,7 @@ impl Profile {
         let profile: Self = toml::from_str(&text).map_err(content)?;
         profile.check(path)?;
         let factor = profile.factor();
-        match factor.is_none_or(|factor| factor.is_finite() && factor >= 1.0) {
+        match factor.is_none_or(|factor| (1.0..=FACTOR_MOST).contains(&factor)) {
             true => Ok(profile),
             false => Err(ProfileError::Factor {
                 path: path.into(),
@@ -371,8 +380,15 @@ impl Profile {
         let ratio = self.cpu.iter().map(|cpu| ("cpu.ratio".into(), cpu.ratio));
         let scales = self.calls.iter();
         let scales = scales.map(|(name, calls)| (format!("calls.{name}.scale"), calls.scale));
+        let bounds = self.contention.iter().flat_map(|it| {
+            [("contention.least", it.least), ("contention.most", it.most)]
+                .map(|(key, value)| (key.into(), value))
+        });
+        // A factor is checked by itself; bounds that were left out are 0.
+        let bounds = bounds.filter(|(_, value)| *value != 0.0);
         let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
-        if let Some((key, value)) = ratio.chain(scales).find(|(_, value)| is_wrong(*value)) {
+        let mut all = ratio.chain(scales).chain(bounds);
+        if let Some((key, value)) = all.find(|(_, value)| is_wrong(*value)) {
             return Err(ProfileError::Number {
                 path: path(),
                 key,

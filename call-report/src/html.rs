@@ -97,7 +97,8 @@ impl TimeLine {
         self.slot_ns = self.slot_ns.saturating_mul(2);
         for lane in self.lanes.values_mut() {
             let pairs = lane.busy_ns.chunks(2);
-            lane.busy_ns = pairs.map(|pair| pair.iter().sum()).collect();
+            let sum = |pair: &[u64]| pair.iter().copied().fold(0, u64::saturating_add);
+            lane.busy_ns = pairs.map(sum).collect();
         }
     }
 }

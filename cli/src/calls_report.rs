@@ -2,7 +2,7 @@
 
 use crate::apart::{self, Same};
 use crate::args::ReportArgs;
-use crate::output::{NotReplaced, Output, TakeError};
+use crate::output::{Begun, Beside, NotReplaced, Output, TakeError};
 use crate::report::harmless;
 use gil_call_report::difference;
 use gil_call_report::flame::Flame;
@@ -171,6 +171,8 @@ struct Forms {
     flame: Option<Flame>,
     graph: Option<Out>,
     stacks: Option<Out>,
+    /// What takes earlier files' places once all is written.
+    replaced: Vec<Beside>,
 }
 
 impl Forms {
@@ -181,9 +183,11 @@ impl Forms {
         };
         let written = fs::metadata(&args.file).and_then(|it| it.modified()).ok();
         let symbols = SharedSymbols::new(Symbols::new(args.symbols.clone(), written));
-        let open = |option, path: &Option<PathBuf>| {
+        let mut replaced = Vec::new();
+        let mut open = |option, path: &Option<PathBuf>| {
             let path = path.as_deref();
-            path.map(|path| create(option, path)).transpose()
+            path.map(|path| create(option, path, &mut replaced))
+                .transpose()
         };
         let unwritten = |source| LogError::Unwritten {
             path: args.file.clone(),
@@ -206,6 +210,7 @@ impl Forms {
                 .then(|| Flame::new(args.flame_of.unwrap_or_default().into(), symbols.clone())),
             graph: open("--flame", &args.flame)?,
             stacks: open("--stacks", &args.stacks)?,
+            replaced,
         })
     }
 
@@ -260,11 +265,11 @@ impl Forms {
             self.stacks
                 .map_or(Ok(()), |out| flame.collapsed(log.names(), out))?;
         }
-        let Some((out, line)) = self.page else {
-            return Ok(());
-        };
-        let title = format!("Calls of {}", path.display());
-        html::write(out, (&title, about), &self.summaries, line, log.names())
+        if let Some((out, line)) = self.page {
+            let title = format!("Calls of {}", path.display());
+            html::write(out, (&title, about), &self.summaries, line, log.names())?;
+        }
+        self.replaced.into_iter().try_for_each(Beside::finish)
     }
 }
 
@@ -312,13 +317,47 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn create(option: &'static str, path: &Path) -> Result<Out, TakeError> {
+fn create(option: &'static str, path: &Path, replaced: &mut Vec<Beside>) -> Result<Out, TakeError> {
     match is_stdout(path) {
         true => Ok(Box::new(BufWriter::new(io::stdout()))),
         false => {
-            let file = Output::of(option, path).create()?;
+            let mut begun = Output::of(option, path).replace()?;
+            replaced.extend(begun.last());
+            let path = path.to_owned();
+            let file = Named {
+                option,
+                path,
+                begun,
+            };
             Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
         }
+    }
+}
+
+/// A file whose errors say which it is.
+struct Named {
+    option: &'static str,
+    path: PathBuf,
+    begun: Begun,
+}
+
+impl Named {
+    fn named(&self, error: io::Error) -> io::Error {
+        let kind = error.kind();
+        let text = format!("{} {}: {error}", self.option, self.path.display());
+        io::Error::new(kind, text)
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.begun.write(bytes);
+        written.map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.begun.flush();
+        flushed.map_err(|error| self.named(error))
     }
 }
 

@@ -175,7 +175,11 @@ impl<'a> Output<'a> {
         let is_other = fs::metadata(self.path).is_ok_and(|meta| !meta.is_file());
         if is_other || is_of_this_process(self.path) {
             let file = File::create(self.path).map_err(failed)?;
-            return Ok(Begun { file, _lock: None });
+            return Ok(Begun {
+                file,
+                beside: None,
+                _lock: None,
+            });
         }
         let mut options = File::options();
         options.write(true).create(true).truncate(false);
@@ -183,7 +187,44 @@ impl<'a> Output<'a> {
         let _lock = lock(file.try_clone().map_err(failed)?, self)?;
         // Only now: what a run writes or reads there is not lost.
         file.set_len(0).map_err(failed)?;
-        Ok(Begun { file, _lock })
+        let beside = None;
+        Ok(Begun {
+            file,
+            beside,
+            _lock,
+        })
+    }
+
+    /// As [`create`](Self::create); but where a regular file is there already, what is written goes
+    /// beside it, and takes its place once that is [finished](Beside::finish).
+    ///
+    /// # Errors
+    /// [`TakeError`].
+    pub fn replace(self) -> Result<Begun, TakeError> {
+        let file = fs::canonicalize(self.path).ok();
+        let meta = fs::metadata(self.path)
+            .ok()
+            .filter(|meta| meta.is_file() && meta.nlink() == 1);
+        let (Some(path), Some(meta)) = (file.filter(|_| !is_of_this_process(self.path)), meta)
+        else {
+            return self.create();
+        };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let Ok(beside) = tempfile::NamedTempFile::new_in(folder) else {
+            return self.create();
+        };
+        let _lock = self.alone()?;
+        let begun = || {
+            beside.as_file().set_permissions(meta.permissions())?;
+            beside.as_file().try_clone()
+        };
+        let file = begun().map_err(|error| self.failed(error))?;
+        let beside = Some((beside.into_temp_path(), path));
+        Ok(Begun {
+            file,
+            beside,
+            _lock,
+        })
     }
 
     /// Writes all of it. A regular file takes the place of the earlier one once it is whole.
@@ -317,7 +358,30 @@ impl TakeError {
 #[derive(Debug)]
 pub struct Begun {
     file: File,
+    /// Where it is until it is finished, and the file whose place it takes.
+    beside: Option<(tempfile::TempPath, PathBuf)>,
     _lock: Option<Flock<File>>,
+}
+
+impl Begun {
+    /// What finishes it: all has been written by then.
+    pub fn last(&mut self) -> Option<Beside> {
+        self.beside.take().map(Beside)
+    }
+}
+
+/// A file that is to take another's place; dropped, it is gone.
+pub struct Beside((tempfile::TempPath, PathBuf));
+
+impl Beside {
+    /// Puts it there.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn finish(self) -> io::Result<()> {
+        let Self((beside, path)) = self;
+        beside.persist(path).map_err(|error| error.error)
+    }
 }
 
 impl Write for Begun {

@@ -113,7 +113,7 @@ fn boards(boards: &[Served]) -> String {
 }
 
 fn calls(entries: &[Entry]) -> String {
-    let sum = |of: fn(&Entry) -> u64| entries.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&Entry) -> u64| entries.iter().map(of).fold(0, u64::saturating_add);
     let (all, all_cpu) = (sum(|entry| entry.gpu_ns), sum(|entry| entry.board_cpu_ns));
     let count = sum(|entry| entry.count);
     let entries = slowest(entries);
@@ -237,7 +237,10 @@ fn times(report: &Report, run: &SeenRun) -> String {
         ("  board", wall.board_ns),
         ("  transport", wall.transport_ns),
     ];
-    let sum: u64 = parts.iter().map(|(_, part)| part).sum();
+    let sum = parts
+        .iter()
+        .map(|(_, part)| *part)
+        .fold(0, u64::saturating_add);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let mut row = |name: &str, value: u64, of: Option<u64>| {

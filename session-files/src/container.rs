@@ -107,6 +107,9 @@ pub enum FileError {
     /// Nothing is in it.
     #[error("the file is empty: check its name, and whether what wrote it had room")]
     Empty,
+    /// Less than what each file of ours begins with.
+    #[error("the file ends within its header: make it again, or copy it again")]
+    Short,
     /// Another type of file.
     #[error("the file is no gil {name} (it begins with \"{}\"): check its name", found.escape_ascii())]
     Magic {

@@ -50,6 +50,9 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Options of `gil run` that a sweep sets itself.
 const OWN: [&str; 3] = ["--json", "--quiet", "-q"];
 
+/// Options of `gil run` that name a file which the run writes.
+const WRITTEN: [&str; 4] = ["--calls", "--keep", "--record", "--screen"];
+
 /// The file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,8 +227,21 @@ impl Sweep {
             Sets::Option(option) => Some(option),
             _ => None,
         });
-        let mut options = self.options.iter().chain(of_axes);
         let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+        let is_alone = self.axes.iter().all(|axis| axis.values.len() < 2);
+        let files = self.options.iter().enumerate();
+        let mut files = files.filter(|(_, option)| WRITTEN.contains(&name(option).as_str()));
+        let one = files.find_map(|(at, option)| {
+            let file = option.split_once('=').map(|(_, file)| file);
+            let file = file.or(self.options.get(at + 1).map(String::as_str))?;
+            (!file.contains('{')).then(|| (name(option), file))
+        });
+        if let Some((option, file)) = one.filter(|_| !is_alone) {
+            return Err(format!(
+                "{option} {file} is one file for all points: write {{key}} in its name"
+            ));
+        }
+        let mut options = self.options.iter().chain(of_axes);
         match options.find(|option| OWN.contains(&name(option).as_str())) {
             Some(option) => Err(format!("{option} is what a sweep gives each run itself")),
             None => Ok(()),
@@ -388,6 +404,11 @@ x = "size"
             ("version = 1", "", "missing field `version`"),
             ("version = 1", "version = ", "is no sweep"),
             ("options =", "option =", "unknown field `option`"),
+            (
+                "options = [",
+                "options = [\"--record=a.trace\", ",
+                "--record a.trace is one file for all points: write {key} in its name",
+            ),
             ("x = \"size\"", "y = \"size\"", "unknown field `y`"),
             (
                 "x = \"size\"",

@@ -221,10 +221,21 @@ fn chosen(sweep: &Sweep, x: Option<String>, lines: Option<String>) -> (String, O
     (x, lines)
 }
 
-/// An axis' values as texts, if not all are numbers.
+/// Numbers further from 1 than this, either way, stand side by side as texts do: the differences
+/// and ratios of such are no numbers any more.
+const FARTHEST: f64 = 1e100;
+
+/// Whether a number has its place on a scale.
+fn is_near(number: f64) -> bool {
+    number == 0.0 || (1.0 / FARTHEST..=FARTHEST).contains(&number.abs())
+}
+
+/// An axis' values as texts, if not all are numbers that have their places on a scale.
 fn texts(sweep: &Sweep, name: &str) -> Option<Vec<String>> {
     let values = &sweep.axis(name)?.values;
-    let are_numbers = values.iter().all(|value| value.number().is_some());
+    let are_numbers = values
+        .iter()
+        .all(|value| value.number().is_some_and(is_near));
     let texts = || values.iter().map(ToString::to_string).collect();
     (!are_numbers).then(texts)
 }

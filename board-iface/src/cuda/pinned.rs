@@ -194,7 +194,9 @@ impl Window {
     fn unpin(&mut self, driver: &Driver) {
         if let State::Pinned(_, start, _) = std::mem::take(&mut self.0) {
             // SAFETY: it was registered, and no copy uses it.
-            unsafe { (driver.own.cuMemHostUnregister)(std::ptr::with_exposed_provenance_mut(start)) };
+            unsafe {
+                (driver.own.cuMemHostUnregister)(std::ptr::with_exposed_provenance_mut(start))
+            };
         }
     }
 }

@@ -52,7 +52,7 @@ impl Held {
 /// What is behind the last whole record.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the file's last {bytes} bytes cannot be read ({why}): record the run again, or copy the file again"
+    "the recording's last {bytes} bytes cannot be read ({why}): record the run again, or copy the file again"
 )]
 struct Rest {
     bytes: u64,
@@ -168,7 +168,9 @@ impl Recording {
         }
         let mut reader = BufReader::with_capacity(CHUNK, file.file());
         let mut header = [0; HEADER_LEN];
-        // A file that is shorter than a header has another magic.
+        if total < HEADER_LEN as u64 {
+            return Err(refuse(FileError::Short));
+        }
         let _ = reader.read_exact(&mut header);
         FILE.check_header(&header).map_err(refuse)?;
         let (sessions, rest) = read_sessions(&mut reader, total).map_err(|error| match error {

@@ -120,10 +120,7 @@ enum Departure {
         place: CallPlace,
         difference: Difference,
     },
-    #[error(
-        "the run departs from the recording at {place}: the recorded session ends after {calls} calls; {}",
-        rest.as_deref().unwrap_or("replay the run that was recorded, with the same options, or record it again")
-    )]
+    #[error("{}", at_the_end(*place, *calls, rest.as_deref()))]
     End {
         place: CallPlace,
         calls: usize,
@@ -145,7 +142,9 @@ enum Departure {
         "the recording is damaged: its report of event {0} does not fit the regions of the call that signals it"
     )]
     Report(u64),
-    #[error("the recording does not say how the operation of event {0} ended")]
+    #[error(
+        "the recording does not say how the operation of event {0} ended: replay the run that was recorded, with the same options, or record it again"
+    )]
     Unasked(u64),
     #[error(transparent)]
     Read(ReadError),
@@ -161,6 +160,16 @@ impl From<ReadError> for Departure {
             ReadError::Io(error) => Self::Io(error),
             other => Self::Read(other),
         }
+    }
+}
+
+/// A session goes on where the recorded one ends: what is at fault comes first.
+fn at_the_end(place: CallPlace, calls: usize, rest: Option<&str>) -> String {
+    match rest {
+        Some(rest) => format!("{rest}; without them it ends before {place}"),
+        None => format!(
+            "the run departs from the recording at {place}: the recorded session ends after {calls} calls; replay the run that was recorded, with the same options, or record it again"
+        ),
     }
 }
 
@@ -600,7 +609,7 @@ impl ReplaySession<'_> {
         let recorded = recording.sessions[self.number].ended.get(&event);
         let Some(end) = recorded else {
             if self.board.live.is_none() {
-                return Ok(None);
+                return Err(Departure::Unasked(event));
             }
             self.go_live(Departure::Unasked(event), budget)?;
             return self.ended(event, budget);

@@ -1,9 +1,9 @@
 //! The ioctls of `/dev/gil`, as this library uses them: see [`gil_uapi`].
 
 pub use gil_uapi::{
-    ABI_VERSION, DEVICE_PATH, FENCE_MAX_NS, FenceArg, ImportArg, Info, PinArg, Region, STATUS_UNSEEN,
-    Submit, WAIT_COLLECT, WAIT_PROGRESS, Wait, flag, ioc_fence, ioc_forget, ioc_import, ioc_info, ioc_pin,
-    ioc_submit, ioc_wait,
+    ABI_VERSION, DEVICE_PATH, FENCE_MAX_NS, FenceArg, ImportArg, Info, PinArg, Region,
+    STATUS_UNSEEN, Submit, WAIT_COLLECT, WAIT_PROGRESS, Wait, flag, ioc_fence, ioc_forget,
+    ioc_import, ioc_info, ioc_pin, ioc_submit, ioc_wait,
 };
 use gil_uapi::{Status, WaitKind};
 use gil_wire::message::Direction;

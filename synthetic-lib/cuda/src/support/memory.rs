@@ -464,7 +464,9 @@ impl PinnedPart {
     /// The import and the first byte's offset in it, if so many bytes are to be named so.
     pub fn import(&self, bytes: usize) -> Option<(&Import, usize)> {
         let import = self.import.as_deref();
-        import.filter(|_| bytes >= IMPORT_LEAST).map(|import| (import, self.offset))
+        import
+            .filter(|_| bytes >= IMPORT_LEAST)
+            .map(|import| (import, self.offset))
     }
 }
 
