@@ -125,7 +125,11 @@ impl Picture {
             (None, false) => self.on(&area, widened(x))?,
         }
         drop(area);
-        Ok(text)
+        // XML has no place for control characters.
+        Ok(text.replace(
+            |it: char| it.is_control() && !it.is_whitespace(),
+            "\u{fffd}",
+        ))
     }
 
     fn on<C>(&self, area: &Area<'_>, x: C) -> Drawn

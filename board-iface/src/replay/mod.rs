@@ -166,7 +166,7 @@ impl From<ReadError> for Departure {
 /// A session goes on where the recorded one ends: what is at fault comes first.
 fn at_the_end(place: CallPlace, calls: usize, rest: Option<&str>) -> String {
     match rest {
-        Some(rest) => format!("{rest}; without them it ends before {place}"),
+        Some(rest) => format!("{rest}; it ends after {calls} calls, before {place}"),
         None => format!(
             "the run departs from the recording at {place}: the recorded session ends after {calls} calls; replay the run that was recorded, with the same options, or record it again"
         ),
