@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use gil_files::calls::Reader;
 use gil_report::share::{percent, shares};
 use gil_report::{bytes, time};
+use gil_wire::words::Words;
 use std::io::Read;
 
 /// The groups of a summary that most time went to, by the GPU's time and by that of calls;
@@ -46,7 +47,8 @@ fn ranked<'a>(
     let line = |group: &'a Group| {
         let (sums, times) = (&group.sums, of(&group.sums));
         Line {
-            name: group.name.clone(),
+            // A program may have any bytes in its names; a row is a line.
+            name: Words::from(group.name.as_str()).to_string(),
             sums: Some(sums),
             count: times.count(),
             total_ns: times.total_ns(),
