@@ -18,7 +18,7 @@
 static unsigned long max_pinned = 1UL << 30;
 module_param(max_pinned, ulong, 0644);
 MODULE_PARM_DESC(max_pinned,
-		 "most bytes of user memory that a user may have pinned or staged at once");
+		 "most bytes of user memory that a user may have pinned or staged at once, and as many that programs pinned themselves");
 
 static unsigned int max_sessions = 256;
 module_param(max_sessions, uint, 0644);
@@ -35,6 +35,7 @@ struct gil_account {
 	struct mm_struct *mm; /* of whoever may lock memory; for comparison */
 	unsigned int sessions; /* under gil_accounts_lock */
 	atomic64_t pinned; /* bytes of regions, pinned or staged */
+	atomic64_t kept; /* bytes that programs pinned themselves */
 	atomic64_t staged; /* pages of ours among them */
 	atomic64_t held; /* submissions whose output is outstanding */
 };
@@ -119,6 +120,22 @@ bool gil_account_names(u64 bytes)
 void gil_account_unpin(struct gil_account *account, u64 bytes)
 {
 	atomic64_sub(bytes, &account->pinned);
+}
+
+/*
+ * The same for memory that stays pinned: apart, or submissions would have no room
+ * beside it.
+ */
+bool gil_account_keep(struct gil_account *account, u64 bytes)
+{
+	u64 limit = min_t(u64, READ_ONCE(max_pinned), S64_MAX);
+
+	return gil_take(&account->kept, bytes, limit);
+}
+
+void gil_account_unkeep(struct gil_account *account, u64 bytes)
+{
+	atomic64_sub(bytes, &account->kept);
 }
 
 bool gil_account_stage(struct gil_account *account)

@@ -154,6 +154,8 @@ void gil_account_put(struct gil_account *account);
 bool gil_account_pin(struct gil_account *account, u64 bytes);
 bool gil_account_names(u64 bytes);
 void gil_account_unpin(struct gil_account *account, u64 bytes);
+bool gil_account_keep(struct gil_account *account, u64 bytes);
+void gil_account_unkeep(struct gil_account *account, u64 bytes);
 bool gil_account_stage(struct gil_account *account);
 void gil_account_unstage(struct gil_account *account);
 void gil_account_hold(struct gil_account *account);

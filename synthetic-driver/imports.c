@@ -153,9 +153,12 @@ static void gil_import_release(struct kref *kref)
 						  DMA_BIDIRECTIONAL);
 	if (import->attachment)
 		dma_buf_detach(import->buffer, import->attachment);
-	if (import->buffer)
+	if (import->buffer) {
 		dma_buf_put(import->buffer);
-	gil_account_unpin(import->account, import->charged);
+		gil_account_unpin(import->account, import->charged);
+	} else {
+		gil_account_unkeep(import->account, import->charged);
+	}
 	kfree(import);
 }
 
@@ -274,7 +277,7 @@ static struct gil_import *gil_import_of_user(struct gil_session *session,
 	import = kzalloc(sizeof(*import), GFP_KERNEL_ACCOUNT);
 	if (!import)
 		return ERR_PTR(-ENOMEM);
-	if (!gil_account_pin(session->account, total * PAGE_SIZE)) {
+	if (!gil_account_keep(session->account, total * PAGE_SIZE)) {
 		kfree(import);
 		return ERR_PTR(-ENOMEM);
 	}

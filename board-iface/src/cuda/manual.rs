@@ -8,9 +8,10 @@ use super::linker;
 use super::logs::Logs;
 use super::memory::Owner;
 use super::occupancy;
+use super::operations::Needs;
 use super::pinned::Staged;
 use super::rectangles::{self, Ask, Filled};
-use super::session::{At, Context, Data, Function, Session};
+use super::session::{At, Context, Data, Function, Session, Way};
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Enqueues, Objects, References, Refusal};
 use gil_cuda_common::image;
@@ -160,15 +161,17 @@ impl Session {
             InData::Region(region) => Some(region),
             _ => None,
         };
-        let block = match is_ours {
-            true => self.stand_in(call, at.context, region, len, is_pinned)?,
-            false => None,
-        };
+        let way = self.way(call, at.context, region, is_pinned && is_ours)?;
         let mut from = call.keep_input(data, len)?;
         if from.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if let Some(block) = block {
+        if way != Way::Plain {
+            self.copy_needs = Needs::Up;
+        }
+        if way == Way::ByBlock
+            && let Some(block) = self.pinned(at.context, len)?
+        {
             // SAFETY: the input has as many bytes.
             unsafe { block.fill(from, len) };
             from = block.address();
@@ -197,16 +200,19 @@ impl Session {
             OutRoom::Region(region) => Some(region),
             _ => None,
         };
-        let block = match self.ranges.has(from, bytes) {
-            true => self.stand_in(call, at.context, region, len, is_pinned)?,
-            false => None,
-        };
+        let is_ours = self.ranges.has(from, bytes);
+        let way = self.way(call, at.context, region, is_pinned && is_ours)?;
         let mut room = call.output(data, len)?;
         let mut to = room.as_mut_ptr();
         if to.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if let Some(block) = block {
+        if way != Way::Plain {
+            self.copy_needs = Needs::Down;
+        }
+        if way == Way::ByBlock
+            && let Some(block) = self.pinned(at.context, len)?
+        {
             let place = std::mem::replace(&mut to, block.address());
             self.staged = Some(Staged::down(block, place, len));
         }

@@ -5,7 +5,6 @@
 
 use super::driver::Driver;
 use super::generated::types::*;
-use super::operations::Needs;
 use gil_transport::window::Kept;
 use gil_wire::call::Handle;
 use std::ffi::c_void;
@@ -68,14 +67,6 @@ impl Staged {
     pub fn down(block: Block, to: *mut c_void, len: usize) -> Self {
         let back = Some((to, len));
         Self { block, back }
-    }
-
-    /// What of the device its copy needs.
-    pub fn needs(&self) -> Needs {
-        match self.back {
-            None => Needs::Up,
-            Some(_) => Needs::Down,
-        }
     }
 
     /// The copy ended, or never began. If it was made, its bytes go where they belong.
@@ -152,8 +143,8 @@ pub struct Window(State);
 enum State {
     #[default]
     NotPinned,
-    /// In this context, from this address on, so many bytes.
-    Pinned(Handle, usize, usize),
+    /// In this context, so many bytes of this window, which stays mapped until then.
+    Pinned(Handle, Kept, usize),
     /// The driver refused.
     Refused,
 }
@@ -167,18 +158,19 @@ impl Window {
     /// Whether it is pinned up to the end of that part; if not yet, pins as much. The context is
     /// current. No copy from or to the window is under way.
     pub fn pins(&mut self, driver: &Driver, context: Handle, kept: Kept) -> bool {
-        let address = kept.start.expose_provenance();
-        match self.0 {
+        match &self.0 {
             State::Refused => return false,
-            State::Pinned(_, start, len) if start == address && kept.end <= len => return true,
+            State::Pinned(_, its, len) if its.start() == kept.start() && kept.end <= *len => {
+                return true;
+            }
             State::Pinned(..) => self.unpin(driver),
             State::NotPinned => {}
         }
         let len = kept.end.next_power_of_two().max(WINDOW_LEAST).min(kept.len);
         let register = driver.own.cuMemHostRegister_v2;
-        // SAFETY: the window is mapped there, with as many bytes, for longer than its session.
-        self.0 = match unsafe { register(kept.start.cast(), len, PORTABLE) } {
-            CUDA_SUCCESS => State::Pinned(context, address, len),
+        // SAFETY: the window is mapped there, with as many bytes, until what keeps it is dropped.
+        self.0 = match unsafe { register(kept.start().cast(), len, PORTABLE) } {
+            CUDA_SUCCESS => State::Pinned(context, kept, len),
             _ => State::Refused,
         };
         self.is_pinned()
@@ -192,11 +184,9 @@ impl Window {
     }
 
     fn unpin(&mut self, driver: &Driver) {
-        if let State::Pinned(_, start, _) = std::mem::take(&mut self.0) {
+        if let State::Pinned(_, kept, _) = std::mem::take(&mut self.0) {
             // SAFETY: it was registered, and no copy uses it.
-            unsafe {
-                (driver.own.cuMemHostUnregister)(std::ptr::with_exposed_provenance_mut(start))
-            };
+            unsafe { (driver.own.cuMemHostUnregister)(kept.start().cast()) };
         }
     }
 }

@@ -56,8 +56,21 @@ pub struct Session {
     pub(super) linking_len: usize,
     /// What the copy has that is put on its stream next.
     pub(super) staged: Option<Staged>,
+    /// What of the device it needs.
+    pub(super) copy_needs: Needs,
     /// The context that is current in the thread of the session's calls.
     current: Handle,
+}
+
+/// How a copy gets to the memory of its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As it is: memory that is not pinned.
+    Plain,
+    /// As it is: a part of the window that is pinned.
+    Pinned,
+    /// By way of pinned memory.
+    ByBlock,
 }
 
 /// What the session keeps of an object.
@@ -144,6 +157,7 @@ impl Session {
             window: Window::default(),
             linking_len: 0,
             staged: None,
+            copy_needs: Needs::Nothing,
             current: Handle::NULL,
         }
     }
@@ -199,37 +213,37 @@ impl Session {
         Ok(block)
     }
 
-    /// What stands in for a region of a call in its copy: the program's memory is pinned, or it is
-    /// not, and the copy is to take as long as the device takes for such memory. A region in the
-    /// window is used as it is, if the window is pinned where it is; nothing stands in for it then.
+    /// How a copy gets to a region of its call. Where the program's memory is pinned, a region in the
+    /// window is used as it is, if that can be pinned there. Memory that is not pinned is copied
+    /// as such, which the device may take longer for.
     ///
     /// # Errors
     /// [`Refusal`] if there is no such context, or no memory.
-    pub(super) fn stand_in(
+    pub(super) fn way(
         &mut self,
         call: &mut Call,
         context: Handle,
         region: Option<u32>,
-        len: usize,
         is_pinned: bool,
-    ) -> Result<Option<Block>, Refusal> {
-        if !is_pinned {
-            if let Some(region) = region.filter(|_| self.window.is_pinned()) {
-                call.leave_window(region)?;
-            }
-            return Ok(None);
-        }
-        if let Some(kept) = region.and_then(|region| call.kept(region)) {
+    ) -> Result<Way, Refusal> {
+        if is_pinned && let Some(kept) = region.and_then(|region| call.kept(region)) {
             self.make_current(context)?;
             if self.window.pins(self.driver, context, kept) {
-                return Ok(None);
+                return Ok(Way::Pinned);
             }
         }
-        self.pinned(context, len)
+        if let Some(region) = region.filter(|_| self.window.is_pinned()) {
+            call.leave_window(region)?;
+        }
+        Ok(match is_pinned {
+            true => Way::ByBlock,
+            false => Way::Plain,
+        })
     }
 
     /// The copy that the last pinned memory was for was not begun.
     pub(super) fn unstage(&mut self, context: Handle) {
+        self.copy_needs = Needs::Nothing;
         if let (Some(staged), Ok(context)) = (self.staged.take(), self.context(context)) {
             // SAFETY: no operation uses it.
             context.pinned.give(unsafe { staged.end(false) });
@@ -247,8 +261,7 @@ impl Session {
         at: At,
         work: Work<'_>,
     ) -> Result<CUresult, Refusal> {
-        let staged = self.staged.as_ref();
-        let needs = staged.map_or(Needs::Nothing, Staged::needs);
+        let needs = std::mem::replace(&mut self.copy_needs, Needs::Nothing);
         self.put_beside(call, at, work, needs)
     }
 

@@ -141,14 +141,20 @@ impl Taken {
 }
 
 /// The beginning of a window, whose pages stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Kept {
-    /// Where it is.
-    pub start: *mut u8,
+    window: Arc<Taken>,
     /// Its bytes.
     pub len: usize,
     /// How many of them there are up to the end of the part that was asked.
     pub end: usize,
+}
+
+impl Kept {
+    /// Where it is, as long as this or a clone of it lives.
+    pub fn start(&self) -> *mut u8 {
+        self.window.0.0.as_mut_ptr()
+    }
 }
 
 /// Some bytes of a window, which stays mapped as long as this lives.
@@ -180,7 +186,7 @@ impl Part {
         let len = KEPT_LEN.min(self.window.len()) as usize;
         let end = self.at + self.len;
         (end <= len).then(|| Kept {
-            start: self.window.0.0.as_mut_ptr(),
+            window: self.window.clone(),
             len,
             end,
         })

@@ -189,9 +189,16 @@ pub fn set_waited_for(address: u64, is_waited_for: bool) -> bool {
     }
 }
 
-/// A context is gone, and its memory with it.
+/// A context is gone, and its memory with it; what it registered is the program's alone again.
 pub fn forget(context: &Arc<Context>) {
     devices().retain(|_, range| !Arc::ptr_eq(&range.context, context));
+    pinned().retain(|_, known| {
+        let is_its = Arc::ptr_eq(&known.context, context);
+        if is_its {
+            known.import = None;
+        }
+        known.is_own || !is_its
+    });
 }
 
 /// The range that an address is in: where it begins, and its bytes.
