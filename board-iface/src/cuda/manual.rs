@@ -166,9 +166,6 @@ impl Session {
         if from.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if way != Way::Plain {
-            self.copy_needs = Needs::Up;
-        }
         if way == Way::ByBlock
             && let Some(block) = self.pinned(at.context, len)?
         {
@@ -176,6 +173,9 @@ impl Session {
             unsafe { block.fill(from, len) };
             from = block.address();
             self.staged = Some(Staged::up(block));
+        }
+        if way != Way::Plain {
+            self.copy_needs = Needs::Up;
         }
         let put = self.on_memory(call, at, &[(to, bytes)], &|functions, stream| {
             let copy = functions.cuMemcpyHtoDAsync_v2;
@@ -207,14 +207,14 @@ impl Session {
         if to.is_null() && len > 0 {
             return Ok(self.refuse(call, CUDA_ERROR_INVALID_VALUE));
         }
-        if way != Way::Plain {
-            self.copy_needs = Needs::Down;
-        }
         if way == Way::ByBlock
             && let Some(block) = self.pinned(at.context, len)?
         {
             let place = std::mem::replace(&mut to, block.address());
             self.staged = Some(Staged::down(block, place, len));
+        }
+        if way != Way::Plain {
+            self.copy_needs = Needs::Down;
         }
         let put = self.on_memory(call, at, &[(from, bytes)], &|functions, stream| {
             let copy = functions.cuMemcpyDtoHAsync_v2;
