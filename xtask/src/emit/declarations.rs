@@ -88,7 +88,16 @@ fn structure<'a>(api: &'a Api, name: &'a str, written: &mut BTreeSet<&'a str>, o
     let _ = writeln!(out, "typedef struct {name} {{");
     for field in fields {
         let count = field.count.map(|n| format!("[{n}]")).unwrap_or_default();
-        let _ = writeln!(out, "\t{} {}{count};", field.c.ctype, field.c.name);
+        let (ctype, name) = (field.c.ctype.to_string(), &field.c.name);
+        // C has the name of a pointer to a function inside its type.
+        let _ = match ctype.contains("(*)") {
+            true => writeln!(
+                out,
+                "\t{};",
+                ctype.replacen("(*)", &format!("(*{name})"), 1)
+            ),
+            false => writeln!(out, "\t{ctype} {name}{count};"),
+        };
     }
     let _ = writeln!(out, "}} {name};\n");
 }

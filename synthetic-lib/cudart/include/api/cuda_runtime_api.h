@@ -282,7 +282,7 @@ typedef struct cudaGraphExecUpdateResultInfo {
 } cudaGraphExecUpdateResultInfo;
 
 typedef struct cudaHostNodeParams {
-	void (*)(void *) fn;
+	void (*fn)(void *);
 	void * userData;
 } cudaHostNodeParams;
 
