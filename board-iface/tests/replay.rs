@@ -334,6 +334,18 @@ fn a_run_that_departs_ends_with_a_sentence() {
 }
 
 /// Where each record begins, and where the last one ends.
+#[test]
+fn an_operation_whose_end_is_not_recorded_ends_the_run_with_a_sentence() {
+    let agent = agent(&recording()).unwrap();
+    let mut client = Client::open(&agent.address);
+    first(&mut client, b"input");
+    client.ask(9);
+    let reason = client.departure();
+    for words in ["how the operation of event 9 ended", "record it again"] {
+        assert!(reason.contains(words), "{reason}");
+    }
+}
+
 fn records(whole: &[u8]) -> Vec<usize> {
     let mut all = vec![container::HEADER_LEN];
     while *all.last().unwrap() < whole.len() {

@@ -608,6 +608,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_beside_a_file_takes_its_place_once_it_is_whole() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("report");
+        let begin = || {
+            let mut begun = Output::of("--html", &path).replace().unwrap();
+            begun.write_all(b"new").unwrap();
+            begun.last()
+        };
+        assert!(begin().is_none(), "there is nothing to keep");
+        fs::write(&path, "old").unwrap();
+        let beside = begin().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(beside);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(work.path()).unwrap().count(), 1);
+        begin().unwrap().finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(work.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn a_full_disk_is_told_with_what_helps() {
         let written = Output::of("--json", Path::new("/dev/full")).write(b"x");
         says(written, &["--json /dev/full", "disk with room"]);

@@ -1,6 +1,8 @@
 //! `gil report` of logs of calls: its forms, and files that are none.
 
-use gil_files::calls::{Begun, Encoder, FILE, Finished, Interval, Operation, Record, Row, plain};
+use gil_files::calls::{
+    Begun, Encoder, FILE, Finished, Interval, Labels, Operation, Record, Row, plain,
+};
 use gil_wire::Op;
 use gil_wire::envelope::Class;
 use nix::fcntl::{Flock, FlockArg};
@@ -338,6 +340,68 @@ fn a_file_in_use_is_no_place_for_a_report() {
     report.prints(&[&good, "--csv", &used]);
     let table = fs::read_to_string(&used).unwrap();
     assert_eq!(table, report.prints(&[&good, "--csv", "-"]));
+}
+
+#[test]
+fn a_report_that_fails_leaves_the_earlier_ones() {
+    let report = Report::new();
+    let good = report.file("good", &log(30));
+    let bad = report.file("bad", b"no log");
+    let forms = ["--csv", "--csv-calls", "--perfetto", "--flame", "--stacks"];
+    for option in forms {
+        let earlier = report.file("earlier", b"an earlier report");
+        let kept = || fs::read(&earlier).unwrap() == b"an earlier report";
+        report.refuses(&[&bad, option, &earlier], &["gil: "]);
+        assert!(kept(), "{option}");
+        let full = [&good, option, &earlier, "--html", "/dev/full"];
+        report.refuses(&full, &["--html /dev/full"]);
+        assert!(kept(), "{option}");
+        report.prints(&[&good, option, &earlier]);
+        assert!(!kept(), "{option}");
+    }
+    let left = fs::read_dir(report.folder.path()).unwrap().count();
+    assert_eq!(left, 3, "nothing is left beside them");
+}
+
+#[test]
+fn names_and_totals_of_any_size_stay_in_their_rows() {
+    let report = Report::new();
+    let begun = Record::Begun(Begun {
+        gil: "1.2.3".into(),
+        simulator: "test".into(),
+    });
+    let long = |n| {
+        let mut row = row(n);
+        let interval = Interval {
+            start_ns: 1,
+            end_ns: u64::MAX,
+        };
+        row.returned_ns = u64::MAX;
+        row.operation.as_mut().unwrap().interval = Some(interval);
+        row.label = 1;
+        row
+    };
+    let mut bytes = [&FILE.header()[..], &plain(&begun).unwrap()].concat();
+    let labels = Record::Labels(Labels {
+        labels: vec![(1, "two\nlines".into())],
+    });
+    bytes.extend(plain(&labels).unwrap());
+    let rows = [long(0), long(3), long(6)];
+    bytes.extend(Encoder::default().block(&rows).unwrap());
+    let long = report.file("long", &bytes);
+    let output = report.output(&[&long]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    let all = table.lines().filter(|line| line.contains("100.0 %"));
+    assert!(all.count() >= 2, "{table}");
+    let most = gil_report::time(u64::MAX);
+    assert!(table.contains(&most), "{table}");
+    let named = report.output(&[&long, "--by", "kernel"]);
+    let table = String::from_utf8(named.stdout).unwrap();
+    let rows = table.lines().filter(|line| line.contains("two"));
+    for row in rows.clone() {
+        assert!(row.contains("lines") && row.contains(&most), "{table}");
+    }
+    assert_eq!(rows.count(), 1, "{table}");
 }
 
 #[test]

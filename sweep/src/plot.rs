@@ -348,7 +348,7 @@ fn widened(range: Range<f64>) -> Range<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::tests::{sweep, table};
+    use crate::table::tests::{sized, sweep, table, table_of};
 
     fn picture(plot: &str) -> Picture {
         let sweep = sweep(plot);
@@ -411,6 +411,25 @@ mod tests {
                 picture.lines[0].points = xs.map(|x| (x, y)).to_vec();
                 picture.svg().unwrap();
             }
+        }
+    }
+
+    #[test]
+    fn numbers_at_the_ends_of_floating_point_stand_side_by_side() {
+        for far in ["1.0e308, -1.0e308", "5.0e-324, 1.0", "1.0, 1.7e308"] {
+            let of = |sizes: &str| {
+                let sweep = sized(sizes);
+                (table_of(&sweep), sweep)
+            };
+            let (table, sweep) = of(far);
+            let picture = Picture::of(&sweep, &table);
+            assert_eq!(picture.x.texts.as_ref().map(Vec::len), Some(2), "{far}");
+            let svg = picture.svg().unwrap();
+            assert_eq!(svg.matches("<circle").count(), 5, "{far}");
+            let (table, sweep) = of("1.0e100, 1.0e-100");
+            let picture = Picture::of(&sweep, &table);
+            assert_eq!(picture.x.texts, None);
+            picture.svg().unwrap();
         }
     }
 }

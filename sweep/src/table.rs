@@ -248,10 +248,19 @@ values = [true]
         Sweep::parse(Path::new("s.toml"), &format!("{TEXT}{more}")).unwrap()
     }
 
+    /// The same with other sizes.
+    pub fn sized(sizes: &str) -> Sweep {
+        let text = TEXT.replacen("values = [1, 2]", &format!("values = [{sizes}]"), 1);
+        Sweep::parse(Path::new("s.toml"), &text).unwrap()
+    }
+
     /// A table of such points; the last has no row, and that of the first is damaged.
     pub fn table() -> Table {
-        let sweep = sweep("");
-        let grid = Grid::new(&sweep, "").unwrap();
+        table_of(&sweep(""))
+    }
+
+    pub fn table_of(sweep: &Sweep) -> Table {
+        let grid = Grid::new(sweep, "").unwrap();
         let temp = tempfile::tempdir().unwrap();
         let folder = Folder::at(temp.path());
         let held = folder.hold(With::Nobody).unwrap();

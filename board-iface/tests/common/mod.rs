@@ -280,9 +280,14 @@ impl Client {
         self.early.remove(&event).expect("what was asked for")
     }
 
+    /// Asks how an operation ended.
+    pub fn ask(&mut self, event: u64) {
+        self.send(&Request::Await { event }, &[]);
+    }
+
     /// Awaits an operation; how it ended, and others that had ended by then.
     pub fn ended_with(&mut self, event: u64) -> Vec<End> {
-        self.send(&Request::Await { event }, &[]);
+        self.ask(event);
         self.receive(|reply, payload| {
             let Reply::Ended { reports, .. } = reply else {
                 panic!("{reply:?}");
