@@ -10,7 +10,7 @@ use crate::fit::{self, Fit, Point, Unknown};
 use comfy_table::{CellAlignment, Table, presets};
 use std::time::Duration;
 
-/// One program's times: medians of its repetitions.
+/// One program's times: the mean of the middle half of its repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its name.

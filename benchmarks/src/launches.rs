@@ -2,7 +2,7 @@
 //! program launches kernels, or draws, natively on this machine's device, or on a board where
 //! a person ran it, and in the guest without and with what was found.
 //!
-//! With the medians `one` of a launch and a finish, `cold` the same, or of a longer draw, after a
+//! With the means `one` (of the middle half of the times) of a launch and a finish, `cold` the same, or of a longer draw, after a
 //! pause, `submit`
 //! of what each of many calls takes, `queued` of what each kernel adds that was submitted
 //! while the device was busy, `launch` from the call to the kernel's start, natively, and
@@ -77,7 +77,7 @@ pub struct LaunchesArgs {
     pub native: Option<PathBuf>,
 }
 
-/// Medians of the program's times.
+/// Means of the middle half of the program's times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launches {
     /// Of a launch and a finish.
@@ -238,7 +238,7 @@ fn in_guest(
 }
 
 /// What the text of an API's program says: the device, the number of repetitions, and
-/// the medians.
+/// what each takes: the mean of the middle half.
 fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Launches), BenchError> {
     let (file, launch) = (Calibrated::file(api.launches), api.launch[0]);
     let wrong = |what: String| BenchError::File {
@@ -284,11 +284,11 @@ fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Laun
         return Err(wrong(format!("{file} wrote no times there")));
     }
     let [one, many, launch, device_time, cold, submit, queued, posts] =
-        columns.map(|times| Times::new(times).median());
+        columns.map(|times| Times::new(times).middle());
     let [to, from] = copies.map(|of| {
-        let medians = of.into_iter();
-        medians
-            .map(|(bytes, times)| (bytes, Times::new(times).median()))
+        let times = of.into_iter();
+        times
+            .map(|(bytes, times)| (bytes, Times::new(times).middle()))
             .collect()
     });
     let native = Launches {

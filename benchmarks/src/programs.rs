@@ -198,7 +198,7 @@ pub fn programs(
         let (_, later) = natively()?;
         let later = matched(&native, &later)?;
         for ((own, later), repeated) in native.iter_mut().zip(later).zip(&mut repeated) {
-            *repeated = Some(accuracy::part(later.wall.median(), own.wall.median()));
+            *repeated = Some(accuracy::part(later.wall.middle(), own.wall.middle()));
             own.add(later);
         }
     }
@@ -222,7 +222,7 @@ pub fn programs(
     };
     let after = guest.run("with scale and offset", Some(&calls))?;
     for (row, after) in rows.iter_mut().zip(matched(&native, &after)?) {
-        row.after = after.wall.median();
+        row.after = after.wall.middle();
         row.is_disturbed |= after.is_disturbed();
     }
     let accuracy = Accuracy { rows, fit };
@@ -253,8 +253,8 @@ fn row(api: &Calibrated, native: &Program, before: &Program) -> Row {
     Row {
         name: native.name.clone(),
         is_fitted: api.fitted.contains(&&*native.name),
-        native: native.wall.median(),
-        before: before.wall.median(),
+        native: native.wall.middle(),
+        before: before.wall.middle(),
         after: Duration::ZERO,
         crossed: None,
         repeated: None,
@@ -263,7 +263,7 @@ fn row(api: &Calibrated, native: &Program, before: &Program) -> Row {
 }
 
 fn point(native: &Program, guest: &Program) -> Point {
-    let ns = |times: &Times| times.median().as_nanos() as f64;
+    let ns = |times: &Times| times.middle().as_nanos() as f64;
     let device = ns(&guest.device);
     Point {
         measured: ns(&native.wall),

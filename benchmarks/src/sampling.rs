@@ -28,6 +28,16 @@ impl Times {
         self.0.get(at.min(last)).copied().unwrap_or_default()
     }
 
+    /// The mean of the middle half (the interquartile mean): where times are of two kinds, as those
+    /// of processes on a shared machine, the median is of one or the other, and this lies
+    /// between. 0 of none.
+    pub fn middle(&self) -> Duration {
+        let quarter = self.0.len() / 4;
+        let half = &self.0[quarter..self.0.len() - quarter];
+        let count = u32::try_from(half.len()).unwrap_or(u32::MAX).max(1);
+        half.iter().sum::<Duration>() / count
+    }
+
     /// The one in the middle.
     pub fn median(&self) -> Duration {
         self.percentile(0.5)
@@ -77,6 +87,19 @@ mod tests {
         assert_eq!(times.percentile(0.99), Duration::from_micros(99));
         assert_eq!(times.percentile(1.0), Duration::from_micros(100));
         assert_eq!(Times::new(Vec::new()).median(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_middle_half_has_a_mean() {
+        let middle = |times: &[u64]| {
+            let times = times.iter().copied().map(Duration::from_nanos);
+            Times::new(times.collect()).middle().as_nanos()
+        };
+        assert_eq!(middle(&[]), 0);
+        assert_eq!(middle(&[7]), 7);
+        assert_eq!(middle(&[4, 2, 3]), 3);
+        assert_eq!(middle(&[1, 10, 20, 900_000]), 15);
+        assert_eq!(middle(&[40, 40, 40, 40, 50, 50, 50, 50]), 45);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn costs(launched: &Launched) -> String {
     let calls = &launched.calls;
     let ns = |ns| us(Duration::from_nanos(ns));
     let mut text = format!(
-        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, the device's time {}{}; medians of {}\n",
+        "{}: submission {:.1} us, launch {:.1} us, gap {:.1} us, after a pause {:.1} us, completion {:.1} us, the device's time {}{}; means of the middle half of {}\n",
         Words::from(calls.device.as_str()),
         ns(calls.submit_ns),
         ns(calls.launch_ns),

@@ -399,9 +399,16 @@ fn names_and_totals_of_any_size_stay_in_their_rows() {
     let table = String::from_utf8(named.stdout).unwrap();
     let rows = table.lines().filter(|line| line.contains("two"));
     for row in rows.clone() {
-        assert!(row.contains(r"two\nlines") && row.contains(&most), "{table}");
+        assert!(
+            row.contains(r"two\nlines") && row.contains(&most),
+            "{table}"
+        );
     }
-    assert_eq!(rows.count(), 2, "of the device's time and of calls: {table}");
+    assert_eq!(
+        rows.count(),
+        2,
+        "of the device's time and of calls: {table}"
+    );
 }
 
 #[test]
