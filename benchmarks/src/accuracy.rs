@@ -153,7 +153,7 @@ impl Accuracy {
         }
         if let Some(repeated) = self.repeated() {
             text += &format!(
-                "natively, those left out took up to {:.1} % less or more behind the guest's runs than before them, {:.1} % in the mean: no profile foresees that\n",
+                "natively, the times of those left out differ behind the guest's runs from those before them by up to {:.1} %, by {:.1} % in the mean: no profile foresees that\n",
                 repeated.most * 100.0,
                 repeated.mean * 100.0,
             );
@@ -176,7 +176,7 @@ impl Accuracy {
         text += match unknown {
             Unknown::Nothing => {
                 return text
-                    + "no scale and no offset surely predict a program better from the others than none do, so neither is fitted\n";
+                    + "no scale and no offset surely predict a program better from the others than none do, so neither is used\n";
             }
             Unknown::Scale => "no offset surely predicts a program better from the others: ",
             Unknown::Both => "",
@@ -263,7 +263,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("up to 9.0 % less or more behind the guest's runs than before them, 5.0 % in the mean"),
+            text.contains("from those before them by up to 9.0 %, by 5.0 % in the mean"),
             "{text}"
         );
         assert!(

@@ -103,7 +103,8 @@ pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
         if Some(*cores) == most {
             device = name;
         }
-        let times = programs.into_iter();
+        // Those that only copy say nothing of the device's parts.
+        let times = programs.into_iter().filter(|it| it.operations > 0);
         let times = times.map(|program| (program.name, program.device.median()));
         runs.push((*cores, times.collect()));
     }

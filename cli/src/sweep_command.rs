@@ -72,7 +72,10 @@ fn swept(args: &SweepArgs) -> Result<bool, CommandError> {
     command.check()?;
     match (args.slurm, &args.point) {
         (true, _) => command.script(),
-        (false, Some(numbers)) => command.ran(numbers.clone(), With::Others),
+        (false, Some(numbers)) => {
+            let is_done = command.ran(numbers.clone(), With::Others)?;
+            Ok(is_done && command.are_well(numbers.clone())?)
+        }
         (false, None) => {
             let is_done = command.ran(1..=grid.len(), With::Nobody)?;
             let is_well = command.tabled(!args.quiet)?;
@@ -166,6 +169,17 @@ impl Command<'_> {
             self.progress.note(&text);
         }
         Ok(count.failed + count.ended == 0)
+    }
+
+    /// Whether none of these points has the row of a run that failed, of this command or an earlier.
+    fn are_well(&self, numbers: impl IntoIterator<Item = usize>) -> Result<bool, SweepError> {
+        for number in numbers {
+            let point = self.grid.point(number)?;
+            if matches!(self.folder.row(&point.key)?, Found::Row(row) if row.exit_code != 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn ran_in(
@@ -296,7 +310,7 @@ fn summary(points: usize, table: &Table, made: &[PathBuf]) -> String {
     if table.failed() > 0 {
         let failed = table.failed();
         text += &format!(
-            ", {failed} of them of a run that failed: the table's column `reason` says why, and --again failed runs these again"
+            ", {failed} of them of a run that failed: the table's columns `exit_code` and `reason` say how, and --again failed runs these again"
         );
     }
     if table.warned() > 0 {

@@ -197,11 +197,12 @@ fn times_row(call: &str, one: &EntryStats, other: &EntryStats) -> Vec<String> {
         false => format!("{} and {}", one.count, other.count),
     };
     let mut row = vec![call.to_owned(), count];
+    let are_as_many = one.count == other.count;
     for (one, other) in [(&one.board_cpu, &other.board_cpu), (&one.gpu, &other.gpu)] {
         let shown =
             |it: &crate::stats::Times| or_none((it.measured > 0).then(|| time(it.total_ns)));
         // As long as both did the same; else it says nothing.
-        let is_same = one.measured == other.measured && one.total_ns > 0;
+        let is_same = are_as_many && one.measured == other.measured && one.total_ns > 0;
         let ratio = is_same.then(|| format!("{:.3}", other.total_ns as f64 / one.total_ns as f64));
         row.extend([shown(one), shown(other), or_none(ratio)]);
     }

@@ -93,10 +93,18 @@ impl Stats {
                 entry.count.to_string(),
                 bytes(entry.bytes_to_board),
                 bytes(entry.bytes_from_board),
+                entry.board_cpu.measured.to_string(),
             ];
             front.into_iter().chain(entry.board_cpu.row()).collect()
         });
-        let header = ["call", "count", "to the board", "from it", "board's CPU"];
+        let header = [
+            "call",
+            "count",
+            "to the board",
+            "from it",
+            "measured",
+            "board's CPU",
+        ];
         let mut text = table(&[&header[..], DISTRIBUTION].concat(), cpu);
         let is_operation = |entry: &&EntryStats| entry.gpu.measured > 0;
         let gpu = self.entries.iter().filter(is_operation).map(|entry| {

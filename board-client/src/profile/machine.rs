@@ -281,7 +281,7 @@ pub enum MachineError {
     },
     /// The target has what the board is not known to have.
     #[error(
-        "[{part}] {key} and no [board] {key}: say what the board has, since only the ratio counts"
+        "{part} {key} and no [board] {key}: say what the board has, since only the ratio counts"
     )]
     Board {
         /// Of the profile.
@@ -440,14 +440,14 @@ impl Profile {
                 None => Ok(()),
             }
         };
-        of("target", &self.target)?;
+        of("[target]", &self.target)?;
         for step in &self.governor {
-            of("governor", &step.machine())?;
+            of("[[governor]]", &step.machine())?;
         }
         if let Some(governor) = &self.guest_governor {
             let first = governor.gpu_mhz.first();
             let machine = first.map(|mhz| self.machine_at(*mhz));
-            of("guest_governor", &machine.unwrap_or_default())?;
+            of("[guest_governor]", &machine.unwrap_or_default())?;
         }
         let changes =
             !self.target.is_empty() || !self.governor.is_empty() || self.guest_governor.is_some();

@@ -113,7 +113,7 @@ impl From<ReplayError> for BoardError {
 #[derive(Debug, thiserror::Error)]
 enum Departure {
     #[error(
-        "the run departs from the recording at {place}: {}; replay the run that was recorded, with the same options, or record it again",
+        "the run departs from the recording at {place}: {}; replay the run that was recorded, with the same options, record it again, or name a board for the rest with --replay-live",
         difference.between("now", "in the recording")
     )]
     Differs {
