@@ -138,7 +138,7 @@ fn prepare_and_simulate(
     progress: &Progress,
 ) -> Result<Ended, RunError> {
     let mut simulator = simulator::choose(args)?;
-    check_cheap_things(args, &*simulator)?;
+    check_cheap_things(args, &*simulator, signalled)?;
     let mut shared = Shared::prepare(args, signalled)?;
     let folder = folder::create()?;
     signalled.remove_at_exit(folder.path().into());
@@ -186,8 +186,12 @@ fn explained(args: &RunArgs, error: GuestError) -> RunError {
 }
 
 /// What needs no download and no build comes first.
-fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), RunError> {
-    simulator.check()?;
+fn check_cheap_things(
+    args: &RunArgs,
+    simulator: &dyn Simulator,
+    signalled: &Signalled,
+) -> Result<(), RunError> {
+    simulator.check(signalled)?;
     memory::check(args.memory)?;
     let program = args.program();
     let is_path = program.contains('/');

@@ -6,6 +6,7 @@ pub mod gem5;
 pub mod qemu;
 
 use crate::args::{RunArgs, Sim};
+use crate::signals::Signalled;
 use gem5::Gem5;
 use gil_board_client::boards::Options;
 use gil_guest_image::assets::HostPart;
@@ -48,7 +49,7 @@ pub trait Simulator {
     ///
     /// # Errors
     /// [`SimulatorError`] says what is missing.
-    fn check(&self) -> Result<(), SimulatorError>;
+    fn check(&self, signalled: &Signalled) -> Result<(), SimulatorError>;
 
     /// The part of gil that it loads.
     fn part(&self) -> HostPart;

@@ -3,6 +3,7 @@
 
 use crate::rates::Rates;
 use gil_timing::{Contention, Costs, CpuRatio, Delays, Engines, Line, Transfer, Wake};
+use gil_wire::choice::Together;
 use gil_wire::{Op, api};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -44,11 +45,19 @@ pub struct AllCosts {
 }
 
 impl AllCosts {
-    /// Those of an entry point's operations.
+    /// Those of an entry point's operations: its API's, or of the API that the same back end serves
+    /// with it. OpenGL ES's pictures are drawn in EGL's swaps.
     pub fn of(&self, op: Op) -> &Costs {
-        let mut known = self.apis.iter();
-        let found = known.find(|(api, _)| *api == op.api());
-        found.map_or(&NONE, |(_, costs)| costs)
+        if self.apis.is_empty() {
+            return &NONE;
+        }
+        let known = |is: &dyn Fn(u16) -> bool| self.apis.iter().find(|(api, _)| is(*api));
+        let own = known(&|api| api == op.api());
+        let beside = || {
+            let together = Together::named(api::api(op.api())?.name).ok()?;
+            known(&|api| together.has(api))
+        };
+        own.or_else(beside).map_or(&NONE, |(_, costs)| costs)
     }
 
     /// The guest sets the GPU's clock to this rate at `from_ns`; `None` if it has none
@@ -179,7 +188,14 @@ mod tests {
         let gles = all.of(number("gles"));
         assert_eq!((gles.delays.gap_ns, gles.completion_ns), (9, 4));
         assert_eq!((gles.post_ns, opencl.post_ns), (5, 0));
-        assert_eq!(all.of(number("egl")), &Costs::NONE);
+        assert_eq!(
+            all.of(number("egl")),
+            gles,
+            "swaps draw what OpenGL ES's calls say"
+        );
+        assert_eq!(all.of(number("cuda")), &Costs::NONE);
+        let own: AllCosts = "gles.gap:9+egl.gap:3".parse().unwrap();
+        assert_eq!(own.of(number("egl")).delays.gap_ns, 3);
         let text =
             "gles.wake:70/8+gles.clock:0/2+gles.clock:100/0.5+gles.to:40/1e9+gles.from:50/2e9";
         let all: AllCosts = text.parse().unwrap();

@@ -207,6 +207,18 @@ impl Sweep {
             }
             self.check_used(axis)?;
         }
+        let set = |axis: &&Axis| matches!(axis.sets, Sets::Variable(_) | Sets::Key(_));
+        let set: Vec<&Axis> = self.axes.iter().filter(set).collect();
+        let same = set.iter().enumerate().find_map(|(at, one)| {
+            let mut later = set[at + 1..].iter();
+            later.find(|it| it.sets == one.sets).map(|it| (one, it))
+        });
+        if let Some((one, other)) = same {
+            return Err(format!(
+                "the axes {} and {} set the same, so that one would not count: leave one out",
+                one.name, other.name
+            ));
+        }
         self.check_options()?;
         self.check_plot()
     }
@@ -424,6 +436,11 @@ x = "size"
                 "values = [64, 128]",
                 "values = []",
                 "the axis size has no values",
+            ),
+            (
+                "env = \"MODE\"",
+                "name = \"other\"\nprofile = 'calls.\"part\".scale'",
+                "set the same, so that one would not count",
             ),
             (
                 "values = [64, 128]",

@@ -137,7 +137,14 @@ impl Runs {
         ));
         let worker = || {
             while let Some(number) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let ran = self.one(grid, held, watch, *number);
+                let ran = match (watch.is_ended)() {
+                    // The sweep was ended: no other point begins.
+                    true => {
+                        next.store(of, Ordering::Relaxed);
+                        Ok(None)
+                    }
+                    false => self.one(grid, held, watch, *number),
+                };
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 match ran {
                     Ok(row) => state.0.add(row.as_ref()),

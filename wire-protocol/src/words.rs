@@ -27,7 +27,7 @@ impl fmt::Display for Words {
         use fmt::Write;
         let mut all = self.0.chars();
         for c in all.by_ref().take(SHOWN_MAX) {
-            match c.is_control() {
+            match c.is_control() || turns(c) {
                 true => write!(f, "{}", c.escape_default())?,
                 false => f.write_char(c)?,
             }
@@ -39,6 +39,12 @@ impl fmt::Display for Words {
     }
 }
 
+/// Whether it changes the direction of what stands behind it, so that a terminal shows another text
+/// (Unicode Standard Annex 9, section 2).
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +53,8 @@ mod tests {
     fn a_terminal_obeys_nothing_of_them() {
         let words = Words::from("clear\u{1b}[2J\r\nfür\u{9b}");
         assert_eq!(words.to_string(), r"clear\u{1b}[2J\r\nfür\u{9b}");
+        let words = Words::from("gpj.\u{202e}exe");
+        assert_eq!(words.to_string(), r"gpj.\u{202e}exe");
     }
 
     #[test]

@@ -34,6 +34,7 @@ const GB_S_MOST: f64 = 1e9;
 /// Longest of what calls and copies cost: beyond it is a slip, and a guest that stands still.
 const NS_MOST: u64 = 10_000_000_000;
 const AT_MOST_10_S: &str = "at most 1e10, ten seconds";
+const WITHIN_10_S: &str = "from -1e10 to 1e10, ten seconds";
 /// Latest time of a change: some eleven days.
 const LATEST_MS: f64 = 1e9;
 
@@ -382,12 +383,14 @@ impl Profile {
                 ("wake_ns", calls.wake_ns),
                 ("completion_ns", calls.completion_ns),
                 ("post_ns", calls.post_ns),
-                ("offset_ns", calls.offset_ns.unsigned_abs()),
             ];
             for (key, ns) in all {
                 let key = format!("calls.{name}.{key}");
                 number(key, ns as f64, AT_MOST_10_S, ns <= NS_MOST)?;
             }
+            let is_fine = calls.offset_ns.unsigned_abs() <= NS_MOST;
+            let key = format!("calls.{name}.offset_ns");
+            number(key, calls.offset_ns as f64, WITHIN_10_S, is_fine)?;
             let key = format!("calls.{name}.scale");
             let is_fine = (FACTOR_LEAST..=FACTOR_MOST).contains(&calls.scale);
             number(key, calls.scale, "from 1e-6 to 1e6", is_fine)?;

@@ -5,6 +5,7 @@ mod check;
 use super::{Ending, Pipe, Simulator, SimulatorError};
 use crate::args::{Gem5Options, GlTime, Mode, RunArgs, Sim};
 use crate::kernel_command;
+use crate::signals::Signalled;
 use crate::watch;
 use gil_board_client::boards::Options;
 use gil_detect::watch::Spec;
@@ -348,7 +349,7 @@ impl Simulator for Gem5<'_> {
         "gem5"
     }
 
-    fn check(&self) -> Result<(), SimulatorError> {
+    fn check(&self, _: &Signalled) -> Result<(), SimulatorError> {
         if !CPUS.contains(&self.cpu()) {
             return Err(Gem5Error::Cpu(self.cpu().into()).into());
         }

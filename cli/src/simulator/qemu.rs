@@ -9,6 +9,7 @@ pub mod version;
 use super::{Ending, Simulator, SimulatorError};
 use crate::args::{GlTime, RunArgs, Time};
 use crate::reach;
+use crate::signals::Signalled;
 use crate::watch;
 use gil_board_client::boards::Options;
 use gil_detect::watch::Spec;
@@ -117,7 +118,7 @@ impl Simulator for Qemu<'_> {
         "QEMU"
     }
 
-    fn check(&self) -> Result<(), SimulatorError> {
+    fn check(&self, signalled: &Signalled) -> Result<(), SimulatorError> {
         version::check_once()?;
         if self.args.display.is_wanted() {
             version::check_display()?;
@@ -127,7 +128,9 @@ impl Simulator for Qemu<'_> {
             version::check_gpu()?;
         }
         let cpu = self.args.cpu.as_deref();
-        cpu.map_or(Ok(()), version::check_cpu)
+        cpu.map_or(Ok(()), |cpu| {
+            version::check_cpu(cpu, |folder| signalled.remove_at_exit(folder.into()))
+        })
     }
 
     fn part(&self) -> HostPart {

@@ -204,11 +204,14 @@ fn ask_for(options: &[&str], what: &'static str) -> Result<String, QemuError> {
 /// Has it make the machine with this CPU, and end. What it writes then is
 /// renamed to the file's name, which must therefore be in a folder of its own.
 ///
+/// `is_made` hears of that folder, which a signal must not leave.
+///
 /// # Errors
 /// [`QemuError::Cpu`] if it refuses.
-pub fn check_cpu(cpu: &str) -> Result<(), SimulatorError> {
+pub fn check_cpu(cpu: &str, is_made: impl Fn(&Path)) -> Result<(), SimulatorError> {
     let temp = std::env::temp_dir();
     let folder = tempfile::tempdir().at(&temp)?;
+    is_made(folder.path());
     let mut command = Command::new(PROGRAM);
     command
         .current_dir(folder.path())
@@ -240,8 +243,8 @@ mod tests {
         if check().is_err() {
             return gil_need::skip("a CPU's check", "QEMU is not here");
         }
-        check_cpu("max").unwrap();
-        assert!(check_cpu("nosuch").is_err());
+        check_cpu("max", |folder| assert!(folder.is_dir())).unwrap();
+        assert!(check_cpu("nosuch", |_| ()).is_err());
         let null = std::fs::metadata("/dev/null").unwrap();
         assert!(null.file_type().is_char_device());
     }
