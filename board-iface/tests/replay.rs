@@ -346,6 +346,72 @@ fn an_operation_whose_end_is_not_recorded_ends_the_run_with_a_sentence() {
     }
 }
 
+/// A recording of two threads' calls by turns, whose last two signal the events 1 and 2.
+fn threads() -> Vec<u8> {
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &opened(), &[]);
+    for (seq, thread, name) in [(1, 1, b"a"), (2, 2, b"b"), (3, 1, b"c"), (4, 2, b"d")] {
+        let mut it = call(seq, FIRST);
+        (it.call.thread, it.call.args) = (thread, name);
+        it.call.event = seq.checked_sub(2).filter(|event| *event > 0);
+        it.done.as_mut().unwrap().result = name;
+        append(&mut file, &Record::Call(it), &[]);
+    }
+    let closed = Record::SessionClosed(SessionClosed { session: 1 });
+    append(&mut file, &closed, &[]);
+    file
+}
+
+#[test]
+fn threads_may_call_in_another_order_each_in_its_own() {
+    type Made = (u32, &'static [u8], Option<u64>);
+    let [a, b, c, d]: [Made; 4] = [
+        (1, b"a", None),
+        (2, b"b", None),
+        (1, b"c", Some(1)),
+        (2, b"d", Some(2)),
+    ];
+    let run = |calls: &[Made]| {
+        let agent = agent(&threads()).unwrap();
+        let mut client = Client::open(&agent.address);
+        for (at, (thread, name, event)) in calls.iter().enumerate() {
+            (client.thread, client.event) = (*thread, *event);
+            client.start(FIRST, true, name, &[], &[]);
+            if at + 1 == calls.len() && *name == b"x" {
+                return client.departure();
+            }
+            assert_eq!(client.done().result, *name, "{calls:?}");
+        }
+        String::new()
+    };
+    for calls in [[a, b, c, d], [b, a, c, d], [a, c, b, d], [b, d, a, c]] {
+        assert_eq!(run(&calls), "");
+    }
+    let reason = run(&[b, (1, b"x", None)]);
+    assert!(reason.contains("at call 1 of session 1"), "{reason}");
+    let reason = run(&[a, b, (2, b"x", None)]);
+    assert!(reason.contains("at call 3 of session 1"), "{reason}");
+    // What is unknown of a thread is compared with the next call.
+    assert_eq!(run(&[(7, b"a", None), b, c, d]), "");
+}
+
+#[test]
+fn operations_with_other_numbers_end_the_run() {
+    let agent = agent(&threads()).unwrap();
+    let mut client = Client::open(&agent.address);
+    for (thread, name) in [(1, b"a"), (2, b"b")] {
+        client.thread = thread;
+        client.start(FIRST, true, name, &[], &[]);
+        assert_eq!(client.done().result, name);
+    }
+    client.event = Some(1);
+    client.start(FIRST, true, b"d", &[], &[]);
+    let reason = client.departure();
+    for words in ["at call 4 of session 1", "the numbers of their operations"] {
+        assert!(reason.contains(words), "{reason}");
+    }
+}
+
 fn records(whole: &[u8]) -> Vec<usize> {
     let mut all = vec![container::HEADER_LEN];
     while *all.last().unwrap() < whole.len() {

@@ -13,7 +13,7 @@ use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{Posted, Report};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -68,6 +68,8 @@ pub struct RecordedSession {
     pub apis: Vec<Described>,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
+    /// The threads that made them.
+    pub threads: BTreeSet<u32>,
     /// What posts took, for the next call that is answered: with its place among them.
     posted: HashMap<usize, Vec<Posted>>,
     /// How operations ended that were awaited, by event.
@@ -296,7 +298,7 @@ struct Sessions {
 
 impl Sessions {
     fn add(&mut self, stored: Stored, at: u64) -> Result<(), FileError> {
-        let session = match recording::record(&stored)? {
+        let (session, thread) = match recording::record(&stored)? {
             Some(Record::SessionOpened(opened)) => {
                 self.open(opened);
                 return Ok(());
@@ -314,11 +316,15 @@ impl Sessions {
                 self.posted(costs);
                 return Ok(());
             }
-            Some(Record::Call(call)) => call.session,
+            Some(Record::Call(call)) => (call.session, call.call.thread),
             Some(Record::SessionClosed(_)) | None => return Ok(()),
         };
         match self.places.get(&session) {
-            Some(place) => self.all[*place].calls.push(Recorded { stored, at }),
+            Some(place) => {
+                let session = &mut self.all[*place];
+                session.threads.insert(thread);
+                session.calls.push(Recorded { stored, at });
+            }
             None => tracing::warn!("the recording has a call of session {session}, never opened"),
         }
         Ok(())
@@ -353,6 +359,7 @@ impl Sessions {
             pointer_bits: opened.pointer_bits,
             apis: opened.apis,
             calls: Vec::new(),
+            threads: BTreeSet::new(),
             posted: HashMap::new(),
             ended: HashMap::new(),
             devices: HashMap::new(),

@@ -11,7 +11,7 @@ mod unrecorded;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};
 use crate::region::{Budget, Region};
-use file::{RecordedSession, Recording};
+use file::{Recorded, RecordedSession, Recording};
 use gil_files::container::FileError;
 use gil_files::difference::Difference;
 use gil_files::recording::{Called, FILE};
@@ -120,6 +120,10 @@ enum Departure {
         place: CallPlace,
         difference: Difference,
     },
+    #[error(
+        "the run departs from the recording at {0}: its threads called in another order, so that the numbers of their operations differ; replay the run that was recorded, with the same options, or record it again"
+    )]
+    Order(CallPlace),
     #[error("{}", at_the_end(*place, *calls, rest.as_deref()))]
     End {
         place: CallPlace,
@@ -197,7 +201,10 @@ impl Departure {
 
     /// Whether it is about a request that was not recorded, which a live board may serve.
     fn is_of_the_guest(&self) -> bool {
-        matches!(self, Self::Differs { .. } | Self::End { .. })
+        matches!(
+            self,
+            Self::Differs { .. } | Self::Order(_) | Self::End { .. }
+        )
     }
 }
 
@@ -288,6 +295,8 @@ impl Board for ReplayBoard {
             guest,
             number,
             next: 0,
+            early: BTreeSet::new(),
+            is_reordered: false,
             rooms: HashMap::new(),
             steps: Vec::new(),
             live: None,
@@ -322,12 +331,20 @@ impl ReplayBoard {
     }
 }
 
+/// Among so many recorded calls that were not made a thread's next is looked for.
+const EARLY_MAX: usize = 4096;
+
 struct ReplaySession<'b> {
     board: &'b ReplayBoard,
     recording: Arc<Recording>,
     guest: Guest,
     number: usize,
+    /// The first call that was not made yet.
     next: usize,
+    /// Later ones that were, since their threads called earlier than in the recorded run.
+    early: BTreeSet<usize>,
+    /// Whether there were any such.
+    is_reordered: bool,
     /// The out regions of calls that signal an event, by the event, until it is
     /// reported.
     rooms: HashMap<u64, Vec<u64>>,
@@ -442,6 +459,9 @@ impl ReplaySession<'_> {
         calls: usize,
         call: &Call<'_>,
     ) -> Result<Option<Outcome>, Departure> {
+        if self.is_reordered {
+            return Ok(None);
+        }
         let (own, recording) = (self.number, self.recording.clone());
         let opened = self.board.opened().clone();
         let served = self.board.served.iter().copied();
@@ -485,49 +505,91 @@ impl ReplaySession<'_> {
 
     fn answer(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
         let recording = self.recording.clone();
-        let calls = &recording.sessions[self.number].calls;
-        let Some(recorded) = calls.get(self.next) else {
+        let RecordedSession { calls, threads, .. } = &recording.sessions[self.number];
+        if self.next >= calls.len() {
             return Err(Departure::End {
                 place: self.place(call, self.next + 1),
                 calls: calls.len(),
                 rest: recording.rest_in_words(),
             });
+        }
+        let at = match threads.contains(&call.head.thread) {
+            true => self.recorded_of(call.head, calls)?,
+            false => self.next,
         };
-        self.next += 1;
+        let recorded = &calls[at];
+        self.made(at);
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
-        let answered = self.answer_from(&head, call, &mut payload);
+        let answered = self.answer_from(at, &head, call, &mut payload);
         recording.check(payload)?;
         answered
     }
 
-    /// The answer to the call before `next`, if it is the recorded one.
+    /// Which recorded call this one is: the next, or if that is another thread's, the next of its own
+    /// thread. Threads call in another order where the guest's times changed, each of them in
+    /// its own order.
+    fn recorded_of(
+        &self,
+        head: &message::Call<'_>,
+        calls: &[Recorded],
+    ) -> Result<usize, Departure> {
+        let first = calls[self.next].head()?.call;
+        if first.thread == head.thread && !self.is_reordered {
+            return Ok(self.next);
+        }
+        let later = (self.next..calls.len()).take(EARLY_MAX);
+        for at in later.filter(|at| !self.early.contains(at)) {
+            let recorded = calls[at].head()?.call;
+            if recorded.thread == head.thread {
+                let is_it = Difference::of_heads(head, &recorded).is_none();
+                return Ok(if is_it { at } else { self.next });
+            }
+        }
+        Ok(self.next)
+    }
+
+    /// Counts a recorded call as made.
+    fn made(&mut self, at: usize) {
+        if at == self.next {
+            self.next += 1;
+        } else {
+            self.early.insert(at);
+            self.is_reordered = true;
+        }
+        while self.early.remove(&self.next) {
+            self.next += 1;
+        }
+    }
+
+    /// The answer to the recorded call `at`, if this is that.
     fn answer_from(
         &mut self,
+        at: usize,
         head: &Called<'_>,
         call: &Call<'_>,
         payload: &mut impl Read,
     ) -> Result<Outcome, Departure> {
-        self.compare(call, &head.call, payload)?;
-        self.note(call.head);
+        self.compare(at, call, &head.call, payload)?;
+        self.note(at, call.head);
         if let Some(event) = call.head.event {
             self.rooms.insert(event, rooms(&call.regions));
         }
         match &head.done {
-            Some(done) => self.done(call, done, payload),
+            Some(done) => self.done(at, call, done, payload),
             None if head.call.answer => {
-                let place = self.place(call, self.next);
+                let place = self.place(call, at + 1);
                 Err(Departure::Unanswered(place))
             }
             None => Ok(ran(&[], 0)),
         }
     }
 
-    /// The recorded call before `next` was made.
-    fn note(&mut self, head: &message::Call<'_>) {
+    /// The recorded call `at` was made.
+    fn note(&mut self, at: usize, head: &message::Call<'_>) {
         if self.board.live.is_some() {
             self.steps.push(Step::Call {
-                place: self.next - 1,
+                place: at,
                 seq: head.seq,
                 thread: head.thread,
                 finish: head.finish,
@@ -557,6 +619,7 @@ impl ReplaySession<'_> {
 
     fn compare(
         &self,
+        at: usize,
         call: &Call<'_>,
         recorded: &message::Call<'_>,
         payload: &mut impl Read,
@@ -567,14 +630,20 @@ impl ReplaySession<'_> {
             Some(difference) => Some(difference),
             None => Difference::of_input(&recorded.regions, &mut Joined(&ins, 0), payload)?,
         };
-        difference.map_or(Ok(()), |difference| {
-            let place = self.place(call, self.next);
-            Err(Departure::Differs { place, difference })
-        })
+        let place = self.place(call, at + 1);
+        if let Some(difference) = difference {
+            return Err(Departure::Differs { place, difference });
+        }
+        // The program numbers its operations as they come, and the recorded ends have those numbers.
+        match self.is_reordered && call.head.event != recorded.event {
+            true => Err(Departure::Order(place)),
+            false => Ok(()),
+        }
     }
 
     fn done(
         &mut self,
+        at: usize,
         call: &Call<'_>,
         done: &Done<'_>,
         payload: &mut impl Read,
@@ -582,13 +651,13 @@ impl ReplaySession<'_> {
         let mut outcome = Outcome {
             status: done.status,
             notices: done.notices,
-            posted: self.recording.sessions[self.number].posted(self.next - 1),
+            posted: self.recording.sessions[self.number].posted(at),
             ..ran(done.result, done.cpu_ns)
         };
         if !done.out.is_empty() && !fits(&done.out, &rooms(&call.regions)) {
             return Err(Departure::Regions {
                 session: self.number + 1,
-                call: self.next,
+                call: at + 1,
             });
         }
         outcome.out = outputs(&done.out, payload, call.budget)?;

@@ -31,6 +31,8 @@ pub struct Client {
     next: u64,
     /// Whether operations end before their calls are answered.
     pub finish: bool,
+    /// The thread that calls.
+    pub thread: u32,
     /// The event that the next call signals.
     pub event: Option<u64>,
     /// Shared with the agent.
@@ -108,6 +110,7 @@ impl Client {
             stream,
             next: 0,
             finish: true,
+            thread: 1,
             event: None,
             window: None,
             window_len: WINDOW_LEN,
@@ -238,7 +241,7 @@ impl Client {
         let call = Request::Call(Call {
             seq: self.next,
             op,
-            thread: 1,
+            thread: self.thread,
             answer,
             finish: self.finish,
             event: self.event.take(),
