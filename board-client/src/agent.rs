@@ -72,6 +72,9 @@ pub enum AgentError {
     /// The recording is not there.
     #[error("there is no recording {}: make one with --record", .0.display())]
     NoRecording(PathBuf),
+    /// A pipe or a device in place of a recording.
+    #[error("{} is no regular file, in which a replay goes to and fro: copy the recording into one", .0.display())]
+    RecordingDevice(PathBuf),
     /// A folder in place of a recording.
     #[error("{} is a folder: give the file that --record wrote", .0.display())]
     RecordingFolder(PathBuf),
@@ -245,6 +248,7 @@ pub fn check_recording(file: &Path) -> Result<(), AgentError> {
     match file.is_file() {
         true => Ok(()),
         false if file.is_dir() => Err(AgentError::RecordingFolder(file.into())),
+        false if file.exists() => Err(AgentError::RecordingDevice(file.into())),
         false => Err(AgentError::NoRecording(file.into())),
     }
 }
