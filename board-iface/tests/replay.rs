@@ -17,6 +17,7 @@ use std::time::Duration;
 
 const FIRST: Op = Op::new(1, 1);
 const SECOND: Op = Op::new(1, 2);
+const RETIRE: Op = gil_wire::generated::cuda::GIL_RETIRE;
 
 const REGIONS: [RegionDesc; 2] = [
     RegionDesc {
@@ -393,6 +394,43 @@ fn threads_may_call_in_another_order_each_in_its_own() {
     assert!(reason.contains("at call 3 of session 1"), "{reason}");
     // What is unknown of a thread is compared with the next call.
     assert_eq!(run(&[(7, b"a", None), b, c, d]), "");
+}
+
+/// A recording with a call that the guest's library makes as it finds an operation ended.
+#[test]
+fn what_a_library_notices_has_no_place_in_the_order() {
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &opened(), &[]);
+    for (seq, op) in [
+        (1, FIRST),
+        (2, RETIRE),
+        (3, RETIRE),
+        (4, SECOND),
+        (5, RETIRE),
+    ] {
+        let mut it = call(seq, op);
+        if op == RETIRE {
+            (it.call.answer, it.done) = (false, None);
+        }
+        append(&mut file, &Record::Call(it), &[]);
+    }
+    for calls in [
+        &[FIRST, SECOND][..],
+        &[RETIRE, FIRST, RETIRE, SECOND],
+        &[FIRST, RETIRE, RETIRE, RETIRE, RETIRE, SECOND, RETIRE],
+    ] {
+        let agent = agent(&file).unwrap();
+        let mut client = Client::open(&agent.address);
+        for op in calls {
+            match *op == RETIRE {
+                true => drop(client.start(RETIRE, false, b"", &[], &[])),
+                false => assert_eq!(client.call(*op, b"args", &[], &[]).status, CallStatus::Ran),
+            }
+        }
+        client.start(FIRST, true, b"args", &[], &[]);
+        let reason = client.departure();
+        assert!(reason.contains("ends after 5 calls"), "{reason}");
+    }
 }
 
 #[test]

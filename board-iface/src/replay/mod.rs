@@ -16,6 +16,7 @@ use gil_files::container::FileError;
 use gil_files::difference::Difference;
 use gil_files::recording::{Called, FILE};
 use gil_transport::client::BoardConfig;
+use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::choice::Together;
@@ -334,6 +335,14 @@ impl ReplayBoard {
 /// Among so many recorded calls that were not made a thread's next is looked for.
 const EARLY_MAX: usize = 4096;
 
+/// Calls that the guest's libraries make when they find that an operation has ended, and the board does
+/// nothing at: how many there are, and where, depends on the guest's times.
+const UNORDERED: [Op; 1] = [gil_wire::generated::cuda::GIL_RETIRE];
+
+fn is_unordered(call: &message::Call<'_>) -> bool {
+    UNORDERED.contains(&call.op) && !call.answer
+}
+
 struct ReplaySession<'b> {
     board: &'b ReplayBoard,
     recording: Arc<Recording>,
@@ -504,8 +513,12 @@ impl ReplaySession<'_> {
     }
 
     fn answer(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
+        if UNORDERED.contains(&call.head.op) && !call.head.answer {
+            return Ok(ran(&[], 0));
+        }
         let recording = self.recording.clone();
         let RecordedSession { calls, threads, .. } = &recording.sessions[self.number];
+        self.pass(calls)?;
         if self.next >= calls.len() {
             return Err(Departure::End {
                 place: self.place(call, self.next + 1),
@@ -541,12 +554,23 @@ impl ReplaySession<'_> {
         let later = (self.next..calls.len()).take(EARLY_MAX);
         for at in later.filter(|at| !self.early.contains(at)) {
             let recorded = calls[at].head()?.call;
-            if recorded.thread == head.thread {
+            if recorded.thread == head.thread && !is_unordered(&recorded) {
                 let is_it = Difference::of_heads(head, &recorded).is_none();
                 return Ok(if is_it { at } else { self.next });
             }
         }
         Ok(self.next)
+    }
+
+    /// Goes on to the next recorded call that a program makes at a place of its own.
+    fn pass(&mut self, calls: &[Recorded]) -> Result<(), Departure> {
+        while let Some(recorded) = calls.get(self.next) {
+            if !self.early.remove(&self.next) && !is_unordered(&recorded.head()?.call) {
+                break;
+            }
+            self.next += 1;
+        }
+        Ok(())
     }
 
     /// Counts a recorded call as made.
@@ -556,9 +580,6 @@ impl ReplaySession<'_> {
         } else {
             self.early.insert(at);
             self.is_reordered = true;
-        }
-        while self.early.remove(&self.next) {
-            self.next += 1;
         }
     }
 
