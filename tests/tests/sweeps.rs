@@ -257,6 +257,25 @@ fn points_are_listed_and_run_one_by_one() {
     assert_eq!(none.status.code(), Some(1));
 }
 
+/// Slurm takes a job's exit code for whether it is done.
+#[test]
+fn a_point_that_has_failed_fails_again_without_a_run() {
+    let swept = Swept::of(2);
+    let path = swept.at("sweep.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replacen("program = [", "program = [\"false\", ", 1);
+    fs::write(&path, text).unwrap();
+    let mut rows = Default::default();
+    for _ in 0..2 {
+        assert_eq!(swept.run(&["--point", "1"]).status.code(), Some(1));
+        rows = swept.rows_after(&rows);
+        assert_eq!(rows.len(), 1);
+    }
+    let said = swept.run(&[]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("columns `exit_code` and `reason`"), "{said}");
+}
+
 #[test]
 fn a_profile_that_corrects_nothing_is_said_in_the_table() {
     let swept = Swept::of(2);
