@@ -3,13 +3,17 @@
 
 use crate::apart::is_same;
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{FcntlArg, Flock, FlockArg, OFlag, fcntl};
 use nix::unistd::{AccessFlags, access};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long until a pipe is looked at again.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Why such a file is not written.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +114,44 @@ impl<'a> Output<'a> {
             written: modified(self.path),
             _made,
             _lock,
+            _pipe: None,
         })
+    }
+
+    /// Waits until somebody reads a pipe, which is then open as long as what is returned lives; nothing
+    /// else waits. Without a time it waits as long as opening it would.
+    ///
+    /// # Errors
+    /// [`TakeError::Unread`] if nobody does within this time.
+    pub fn until_read(self, within: Option<Duration>) -> Result<Option<File>, TakeError> {
+        let is_pipe = fs::metadata(self.path).is_ok_and(|meta| meta.file_type().is_fifo());
+        if !is_pipe {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        loop {
+            let mut options = File::options();
+            options.write(true).custom_flags(libc::O_NONBLOCK);
+            match options.open(self.path) {
+                Ok(pipe) => {
+                    let blocks = fcntl(&pipe, FcntlArg::F_SETFL(OFlag::empty()));
+                    blocks.map_err(|errno| self.failed(errno.into()))?;
+                    return Ok(Some(pipe));
+                }
+                Err(error) if error.raw_os_error() != Some(libc::ENXIO) => {
+                    return Err(self.failed(error).into());
+                }
+                Err(_) => {}
+            }
+            if let Some(within) = within.filter(|within| began.elapsed() >= *within) {
+                return Err(TakeError::Unread {
+                    option: self.option,
+                    path: self.path.into(),
+                    within,
+                });
+            }
+            thread::sleep(LOOK);
+        }
     }
 
     /// Looks whether what is there may be replaced by a text or a picture: no program, and none
@@ -333,6 +374,16 @@ pub enum TakeError {
         /// The file.
         path: PathBuf,
     },
+    /// It is a pipe without a reader.
+    #[error("nobody opened the pipe {option} {} within the {} s of --timeout: start what reads it first, or name a file", path.display(), within.as_secs_f64())]
+    Unread {
+        /// What names it.
+        option: &'static str,
+        /// The pipe.
+        path: PathBuf,
+        /// How long it was waited for.
+        within: Duration,
+    },
     /// Another run answers from it.
     #[error("another run replays {option} {}, or gil trace reads it: wait until that ends, or name another file", path.display())]
     Replayed {
@@ -349,6 +400,7 @@ impl TakeError {
         match self {
             Self::Output(_) => "it cannot be opened",
             Self::Taken { .. } => "another run writes it",
+            Self::Unread { .. } => "nobody reads it",
             Self::Replayed { .. } => "another run replays it, or gil trace reads it",
         }
     }
@@ -403,9 +455,19 @@ pub struct Taken {
     written: Option<SystemTime>,
     _made: Option<Made>,
     _lock: Option<Flock<File>>,
+    /// A pipe, so that its reader waits for the run.
+    _pipe: Option<File>,
 }
 
 impl Taken {
+    /// The same, which keeps this pipe open.
+    pub fn with(self, pipe: Option<File>) -> Self {
+        Self {
+            _pipe: pipe,
+            ..self
+        }
+    }
+
     /// Whether this run has written to it.
     pub fn is_written(&self) -> bool {
         self.written != modified(&self.path)
@@ -626,6 +688,35 @@ mod tests {
         begin().unwrap().finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(work.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_pipe_waits_for_its_reader_and_no_longer_than_told() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("pipe");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let pipe = Output::of("--calls", &path);
+        let unread = pipe.until_read(Some(Duration::from_millis(50)));
+        let said = unread.unwrap_err().to_string();
+        assert!(
+            said.contains("the pipe --calls") && said.contains("0.05 s of --timeout"),
+            "{said}"
+        );
+        let reader = {
+            let path = path.clone();
+            thread::spawn(move || fs::read(path).unwrap())
+        };
+        let mut open = pipe.until_read(None).unwrap().unwrap();
+        open.write_all(b"x").unwrap();
+        drop(open);
+        assert_eq!(reader.join().unwrap(), b"x");
+        let file = work.path().join("file");
+        assert!(
+            Output::of("--calls", &file)
+                .until_read(None)
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]

@@ -160,7 +160,7 @@ pub fn begin(
 ) -> Result<Recorded, RecordedError> {
     let path = args.recorded()?;
     let Some(place) = replayed(args, path)? else {
-        let _taken = take((RECORD, path, recording::FILE), link)?;
+        let _taken = take((RECORD, path, recording::FILE), link, args.timeout)?;
         return Ok(Recorded::Elsewhere { _taken });
     };
     let folder = folder_of(&place);
@@ -228,20 +228,22 @@ fn discard_left(folder: &Path) {
 /// # Errors
 /// [`RecordedError`].
 pub fn begin_calls(args: &RunArgs, link: &Path) -> Result<Taken, RecordedError> {
-    take((CALLS, args.calls.as_deref(), calls::FILE), link)
+    let calls = (CALLS, args.calls.as_deref(), calls::FILE);
+    take(calls, link, args.timeout)
 }
 
 /// The file that an option has the simulator write, by a link in the run's folder.
 fn take(
     (option, path, kind): (&'static str, Option<&Path>, FileType),
     link: &Path,
+    timeout: Option<Duration>,
 ) -> Result<Taken, RecordedError> {
     let Some(path) = path else {
         return Ok(Taken::default());
     };
     let target = std::path::absolute(path).at(path)?;
     let output = Output::of(option, &target);
-    let taken = output.take()?;
+    let taken = output.take()?.with(output.until_read(timeout)?);
     // Since the first look, something else may have been put there.
     output.check_begins(&kind.magic, kind.name)?;
     symlink(&target, link).at(&target)?;

@@ -1,7 +1,7 @@
 //! The report of a run: as a table and as JSON.
 
 use crate::args::RunArgs;
-use crate::output::{Output, OutputError};
+use crate::output::{Output, OutputError, TakeError};
 use crate::supervise::Ended;
 use gil_report::{Document, Exit, Report, SeenRun};
 use gil_wire::api;
@@ -26,7 +26,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     }
     let mut exit = document.exit.clone();
     if let Some(path) = &args.json
-        && let Err(error) = write_json(path, &document)
+        && let Err(error) = write_json(path, &document, args.timeout)
     {
         let _ = writeln!(text, "gil: {error}");
         if exit.code == 0 {
@@ -46,7 +46,7 @@ pub fn ended_by(signal: i32, args: &RunArgs) {
     let ended = Ended::before_it_began(Exit::user(signal));
     if let Some(path) = &args.json {
         // The run has failed anyway.
-        let _ = write_json(path, &document(args, ended));
+        let _ = write_json(path, &document(args, ended), Some(Duration::ZERO));
     }
 }
 
@@ -123,8 +123,17 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn write_json(path: &Path, document: &Document) -> Result<(), OutputError> {
+fn write_json(
+    path: &Path,
+    document: &Document,
+    timeout: Option<Duration>,
+) -> Result<(), OutputError> {
     let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
-    Output::of("--json", path).write(&text)
+    let output = Output::of("--json", path);
+    let _read = output.until_read(timeout).map_err(|error| match error {
+        TakeError::Output(error) => error,
+        unread => output.failed(io::Error::other(unread)),
+    })?;
+    output.write(&text)
 }
