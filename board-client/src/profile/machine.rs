@@ -688,7 +688,7 @@ mod tests {
                 it.board.cores = None;
                 it.target.set(set("cores=4"));
             }),
-            ("[governor] gpu_mhz and no [board]", |it| {
+            ("[[governor]] gpu_mhz and no [board]", |it| {
                 it.board.gpu_mhz = None;
                 it.governor = vec![step(1.0, 5.0)];
             }),
