@@ -6,23 +6,24 @@ mod boards;
 mod fetches;
 mod file;
 mod live;
+mod order;
 mod read;
 mod unrecorded;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};
 use crate::region::{Budget, Region};
-use file::{Recorded, RecordedSession, Recording};
+use file::{RecordedSession, Recording};
 use gil_files::container::FileError;
 use gil_files::difference::Difference;
 use gil_files::recording::{Called, FILE};
 use gil_transport::client::BoardConfig;
-use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::choice::Together;
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
 use gil_wire::message::{self, CallStatus, Done, Report};
 use live::{Live, NotLive, Step};
+use order::{Order, is_unordered};
 use read::{ReadError, outputs, report_of};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
@@ -295,9 +296,7 @@ impl Board for ReplayBoard {
             recording: self.recording.clone(),
             guest,
             number,
-            next: 0,
-            early: BTreeSet::new(),
-            is_reordered: false,
+            order: Order::default(),
             rooms: HashMap::new(),
             steps: Vec::new(),
             live: None,
@@ -332,28 +331,12 @@ impl ReplayBoard {
     }
 }
 
-/// Among so many recorded calls that were not made a thread's next is looked for.
-const EARLY_MAX: usize = 4096;
-
-/// Calls that the guest's libraries make when they find that an operation has ended, and the board does
-/// nothing at: how many there are, and where, depends on the guest's times.
-const UNORDERED: [Op; 1] = [gil_wire::generated::cuda::GIL_RETIRE];
-
-fn is_unordered(call: &message::Call<'_>) -> bool {
-    UNORDERED.contains(&call.op) && !call.answer
-}
-
 struct ReplaySession<'b> {
     board: &'b ReplayBoard,
     recording: Arc<Recording>,
     guest: Guest,
     number: usize,
-    /// The first call that was not made yet.
-    next: usize,
-    /// Later ones that were, since their threads called earlier than in the recorded run.
-    early: BTreeSet<usize>,
-    /// Whether there were any such.
-    is_reordered: bool,
+    order: Order,
     /// The out regions of calls that signal an event, by the event, until it is
     /// reported.
     rooms: HashMap<u64, Vec<u64>>,
@@ -369,7 +352,7 @@ struct ReplaySession<'b> {
 impl Drop for ReplaySession<'_> {
     fn drop(&mut self) {
         let has_calls = !self.recording.sessions[self.number].calls.is_empty();
-        if self.next == 0 && has_calls {
+        if self.order.next() == 0 && has_calls {
             self.board.opened().remove(&self.number);
         }
     }
@@ -445,7 +428,7 @@ impl ReplaySession<'_> {
     /// From the recording, or once the run has left it from a live board.
     fn outcome(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
         if self.live.is_none() {
-            let calls = self.next;
+            let calls = self.order.next();
             match self.answer(call) {
                 Err(departure) if departure.is_of_the_guest() => {
                     if let Some(outcome) = self.go_elsewhere(calls, call)? {
@@ -468,7 +451,7 @@ impl ReplaySession<'_> {
         calls: usize,
         call: &Call<'_>,
     ) -> Result<Option<Outcome>, Departure> {
-        if self.is_reordered {
+        if self.order.is_reordered() {
             return Ok(None);
         }
         let (own, recording) = (self.number, self.recording.clone());
@@ -480,7 +463,8 @@ impl ReplaySession<'_> {
             if !alternatives::begin_alike(&recording, [own, other], calls, &is_untold)? {
                 continue;
             }
-            (self.number, self.next) = (other, calls);
+            self.number = other;
+            self.order.go_to(calls);
             match self.answer(call) {
                 Err(departure) if departure.is_of_the_guest() => self.number = own,
                 answered => {
@@ -489,7 +473,7 @@ impl ReplaySession<'_> {
                 }
             }
         }
-        self.next = calls;
+        self.order.go_to(calls);
         Ok(None)
     }
 
@@ -513,74 +497,30 @@ impl ReplaySession<'_> {
     }
 
     fn answer(&mut self, call: &Call<'_>) -> Result<Outcome, Departure> {
-        if UNORDERED.contains(&call.head.op) && !call.head.answer {
+        if is_unordered(call.head) {
             return Ok(ran(&[], 0));
         }
         let recording = self.recording.clone();
         let RecordedSession { calls, threads, .. } = &recording.sessions[self.number];
-        self.pass(calls)?;
-        if self.next >= calls.len() {
+        self.order.pass(calls)?;
+        if self.order.next() >= calls.len() {
             return Err(Departure::End {
-                place: self.place(call, self.next + 1),
+                place: self.place(call, self.order.next() + 1),
                 calls: calls.len(),
                 rest: recording.rest_in_words(),
             });
         }
         let at = match threads.contains(&call.head.thread) {
-            true => self.recorded_of(call.head, calls)?,
-            false => self.next,
+            true => self.order.recorded_of(call.head, calls)?,
+            false => self.order.next(),
         };
         let recorded = &calls[at];
-        self.made(at);
+        self.order.made(at);
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
         let answered = self.answer_from(at, &head, call, &mut payload);
         recording.check(payload)?;
         answered
-    }
-
-    /// Which recorded call this one is: the next, or if that is another thread's, the next of its own
-    /// thread. Threads call in another order where the guest's times changed, each of them in
-    /// its own order.
-    fn recorded_of(
-        &self,
-        head: &message::Call<'_>,
-        calls: &[Recorded],
-    ) -> Result<usize, Departure> {
-        let first = calls[self.next].head()?.call;
-        if first.thread == head.thread && !self.is_reordered {
-            return Ok(self.next);
-        }
-        let later = (self.next..calls.len()).take(EARLY_MAX);
-        for at in later.filter(|at| !self.early.contains(at)) {
-            let recorded = calls[at].head()?.call;
-            if recorded.thread == head.thread && !is_unordered(&recorded) {
-                let is_it = Difference::of_heads(head, &recorded).is_none();
-                return Ok(if is_it { at } else { self.next });
-            }
-        }
-        Ok(self.next)
-    }
-
-    /// Goes on to the next recorded call that a program makes at a place of its own.
-    fn pass(&mut self, calls: &[Recorded]) -> Result<(), Departure> {
-        while let Some(recorded) = calls.get(self.next) {
-            if !self.early.remove(&self.next) && !is_unordered(&recorded.head()?.call) {
-                break;
-            }
-            self.next += 1;
-        }
-        Ok(())
-    }
-
-    /// Counts a recorded call as made.
-    fn made(&mut self, at: usize) {
-        if at == self.next {
-            self.next += 1;
-        } else {
-            self.early.insert(at);
-            self.is_reordered = true;
-        }
     }
 
     /// The answer to the recorded call `at`, if this is that.
@@ -656,7 +596,7 @@ impl ReplaySession<'_> {
             return Err(Departure::Differs { place, difference });
         }
         // The program numbers its operations as they come, and the recorded ends have those numbers.
-        match self.is_reordered && call.head.event != recorded.event {
+        match self.order.is_reordered() && call.head.event != recorded.event {
             true => Err(Departure::Order(place)),
             false => Ok(()),
         }
