@@ -233,8 +233,13 @@ pub fn moments(command: &mut Command, count: usize) -> Result<Vec<Instant>, Benc
 /// The error of a program that said this.
 fn failed(command: &Command, stderr: &[u8]) -> BenchError {
     let said = String::from_utf8_lossy(stderr);
+    // Behind what is wrong with a command `gil` says where its options are listed.
+    let mut lines = said.lines().filter(|line| {
+        let is_hint = line.starts_with("For more information") || line.trim().is_empty();
+        !is_hint
+    });
     BenchError::Program {
         command: command.get_program().to_string_lossy().into_owned(),
-        said: said.lines().last().unwrap_or("it said nothing").into(),
+        said: lines.next_back().unwrap_or("it said nothing").into(),
     }
 }

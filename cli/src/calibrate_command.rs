@@ -34,6 +34,9 @@ pub enum CalibrateError {
         "`gil run` does not take what --run-option gives it ({0}): give each word of an option by a --run-option of its own"
     )]
     RunOption(String),
+    /// `gil run` does not take this board.
+    #[error("`gil run` does not take this --board: {0}")]
+    Board(String),
 }
 
 /// `gil calibrate contention`.
@@ -82,6 +85,7 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
         Some(path) => to_extend(path)?,
         None => Profile::empty(),
     };
+    check_board(args.measured.board.as_deref())?;
     check_run(&args.measured.options)?;
     let plot = args.plot.as_deref();
     plot.map(|path| Output::of("--plot", path).check())
@@ -141,21 +145,38 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     })
 }
 
+/// Looks whether `gil run` takes this board, before time is spent.
+fn check_board(board: Option<&str>) -> Result<(), CalibrateError> {
+    let options = board.map(|board| ["--board", board]);
+    parsed(options.into_iter().flatten())
+        .map(drop)
+        .map_err(CalibrateError::Board)
+}
+
 /// Looks whether these are options of `gil run`, before time is spent.
 fn check_run(options: &[String]) -> Result<(), CalibrateError> {
-    const PROGRAM: &str = "the calibration's program";
-    let words = ["gil", "run"].into_iter();
-    let words = words.chain(options.iter().map(String::as_str));
     let wrong = |what: String| Err(CalibrateError::RunOption(what));
-    match Cli::try_parse_from(words.chain([PROGRAM])).map(|cli| cli.command) {
+    match parsed(options.iter().map(String::as_str)) {
         Ok(Command::Run(run)) if run.program() == PROGRAM => Ok(()),
         Ok(Command::Run(run)) => wrong(format!("{} is no option", run.program())),
         Ok(_) => wrong("it is another command".into()),
-        Err(error) if !error.use_stderr() => wrong("with that it runs nothing".into()),
+        Err(why) => wrong(why),
+    }
+}
+
+/// Stands for the program of a run.
+const PROGRAM: &str = "the calibration's program";
+
+/// What `gil run` makes of these options, or why nothing.
+fn parsed<'a>(options: impl Iterator<Item = &'a str>) -> Result<Command, String> {
+    let words = ["gil", "run"].into_iter().chain(options);
+    match Cli::try_parse_from(words.chain([PROGRAM])) {
+        Ok(cli) => Ok(cli.command),
+        Err(error) if !error.use_stderr() => Err("with that it runs nothing".into()),
         Err(error) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            wrong(first.trim_start_matches("error: ").into())
+            Err(first.trim_start_matches("error: ").into())
         }
     }
 }

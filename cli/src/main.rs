@@ -28,6 +28,7 @@ mod relay;
 mod report;
 mod report_command;
 mod run;
+mod say;
 mod screen;
 mod script;
 mod setup;

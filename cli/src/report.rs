@@ -1,14 +1,14 @@
 //! The report of a run: as a table and as JSON.
 
 use crate::args::RunArgs;
-use crate::output::{Output, OutputError, TakeError};
+use crate::output::{Output, TakeError};
+use crate::say::{READ_WITHIN, say};
 use crate::supervise::Ended;
 use gil_report::{Document, Exit, Report, SeenRun};
 use gil_wire::api;
 use gil_wire::words::Words;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,8 +36,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     if let Some(reason) = &document.exit.reason {
         let _ = writeln!(text, "gil: {reason}");
     }
-    // Nobody may be reading any more; the exit code still reports it.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    say(text.as_bytes(), args.timeout.map(|_| READ_WITHIN));
     exit
 }
 
@@ -127,13 +126,10 @@ fn write_json(
     path: &Path,
     document: &Document,
     timeout: Option<Duration>,
-) -> Result<(), OutputError> {
+) -> Result<(), TakeError> {
     let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
     let output = Output::of("--json", path);
-    let _read = output.until_read(timeout).map_err(|error| match error {
-        TakeError::Output(error) => error,
-        unread => output.failed(io::Error::other(unread)),
-    })?;
-    output.write(&text)
+    let _read = output.until_read(timeout)?;
+    Ok(output.write(&text)?)
 }

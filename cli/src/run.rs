@@ -8,6 +8,7 @@ use crate::live;
 use crate::output::{Output, OutputError};
 use crate::recorded::{self, RecordedError};
 use crate::report;
+use crate::say::{READ_WITHIN, say};
 use crate::screen;
 use crate::script::{self, NotInGuest};
 use crate::shares::{ShareError, Shared};
@@ -222,7 +223,7 @@ fn keep(
     let console = simulator.console(at);
     if let (true, Some(console)) = (args.console, &console) {
         let text = fs::read(console).unwrap_or_default();
-        let _ = io::Write::write_all(&mut io::stderr().lock(), &text);
+        say(&text, args.timeout.map(|_| READ_WITHIN));
     }
     if let Some(folder) = &args.keep {
         folder::keep_all(at, folder)?;

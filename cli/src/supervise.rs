@@ -4,6 +4,7 @@
 use crate::live::View;
 use crate::monitor::{Connection, Message};
 use crate::relay::Relay;
+use crate::say::{PIECE, write_some};
 use crate::screen::Screen;
 use crate::simulator::Ending;
 use gil_report::{Exit, Origin};
@@ -11,13 +12,10 @@ use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
-use nix::unistd::write;
 use std::fs;
-use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -176,10 +174,18 @@ fn uncover(simulation: &mut Simulation<'_>, state: &State) -> Option<Exit> {
     written.unwrap_or_else(|error| Some(not_passed_on(&error)))
 }
 
-/// The exit, if the run takes longer than it may.
+/// The exit, if the program takes longer than it may.
 fn overdue(simulation: &Simulation<'_>, state: &State) -> Option<Exit> {
+    match state.exit {
+        Some(_) => None,
+        None => timed_out(simulation),
+    }
+}
+
+/// The exit, if the run takes longer than it may.
+fn timed_out(simulation: &Simulation<'_>) -> Option<Exit> {
     let timeout = simulation.timeout?;
-    let is_over = simulation.started.elapsed() > timeout && state.exit.is_none();
+    let is_over = simulation.started.elapsed() > timeout;
     is_over.then(|| {
         let text = format!(
             "the run took longer than the {} s of --timeout",
@@ -249,7 +255,10 @@ fn warn(text: &str, simulation: &mut Simulation<'_>) {
     let line = format!("gil: {text}\n");
     if !simulation.view.holds(Stream::Err, line.as_bytes()) {
         simulation.progress.clear();
-        let _ = io::stderr().write_all(line.as_bytes());
+        // Who does not read this holds up the run, though not beyond its time. A closed pipe ends
+        // no program that did not write to it.
+        let late = || timed_out(simulation);
+        let _ = pass_on(Stream::Err, line.as_bytes(), &late);
     }
 }
 
@@ -263,9 +272,6 @@ fn pass_on(stream: Stream, bytes: &[u8], overdue: &dyn Fn() -> Option<Exit>) -> 
     }
     None
 }
-
-/// A pipe that has room takes so many bytes at once (Linux's `PIPE_BUF`).
-const PIECE: usize = 4096;
 
 fn pass_on_piece(
     stream: Stream,
@@ -300,21 +306,6 @@ fn pass_on_piece(
 
 fn not_passed_on(error: &io::Error) -> Exit {
     Exit::bridge(format!("the program's output cannot be passed on: {error}"))
-}
-
-/// Writes as many bytes as it takes without waiting longer than [`SLICE`].
-fn write_some(out: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    let slice = PollTimeout::try_from(SLICE).unwrap_or(PollTimeout::ZERO);
-    match poll(&mut [PollFd::new(out, PollFlags::POLLOUT)], slice) {
-        Ok(0) | Err(Errno::EINTR) => return Ok(0),
-        Ok(_) => {}
-        Err(errno) => return Err(errno.into()),
-    }
-    match write(out, bytes) {
-        // Somebody else made it one that does not wait.
-        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
-        written => Ok(written?),
-    }
 }
 
 /// The simulator is gone: what it said last may still be on its way and counts;
