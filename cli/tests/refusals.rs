@@ -714,6 +714,9 @@ fn wrong_options_for_the_runs_of_a_calibration_are_named() {
             bench.refuses(&mut bench.gil(&args), 1, &words);
         }
     }
+    let args = ["calibrate", "programs", "--board", "nonsense"];
+    let words = ["`gil run` does not take this --board", "nonsense"];
+    bench.refuses(&mut bench.gil(&args), 1, &words);
 }
 
 #[test]
