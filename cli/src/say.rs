@@ -7,7 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// How long a reader may take for the next piece of what is said of a run that may not take long.
+/// How long a reader may take for the next piece of what is said of a run that has a time limit, or that a
+/// signal ends.
 pub const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// A pipe that has room takes so many bytes at once (Linux's `PIPE_BUF`).

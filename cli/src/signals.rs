@@ -1,6 +1,7 @@
 //! Ctrl-C and similar signals: end the run cleanly, or at once if that takes too long.
 
 use crate::monitor::Message;
+use crate::say::READ_WITHIN;
 use crate::terminal;
 use gil_report::Exit;
 use gil_run_support::progress::Progress;
@@ -18,9 +19,6 @@ use std::time::{Duration, Instant};
 
 /// How long an orderly end may take.
 const ORDERLY: Duration = Duration::from_secs(5);
-
-/// How long a reader of standard error may take for a line, and of a report.
-const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// What to do when a signal comes.
 #[derive(Clone)]
