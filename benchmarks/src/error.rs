@@ -97,9 +97,19 @@ pub enum BenchError {
         /// Why.
         what: String,
     },
+    /// The guest has another device.
+    #[error(
+        "the native programs run on {native}, and those in the guest on {board}: let both find one driver alone, such as with OCL_ICD_FILENAMES, or for OpenGL ES with __EGL_VENDOR_LIBRARY_FILENAMES"
+    )]
+    Devices {
+        /// The native programs' first one.
+        native: String,
+        /// The guest's.
+        board: String,
+    },
     /// A program that computes something else in the guest.
     #[error(
-        "the program {name} of the calibration has other results in the guest than natively: both must use the same device; leave a folder of drivers and other variables as they are in both"
+        "the program {name} of the calibration has other results in the guest than natively: both must use the same device; let them find one driver alone, and leave variables of the driver's as they are in both"
     )]
     OtherResults {
         /// The program.

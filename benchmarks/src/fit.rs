@@ -10,12 +10,16 @@
 //! Ordinary least squares find scale and offset over the programs' relative errors: each
 //! program's equation is divided by `measured`, so that long programs do not count more. Of both,
 //! the scale alone, and neither, what counts is what predicts a program best that it is not
-//! fitted to (leave-one-out): with few or noisy programs, more unknowns say less. Unknowns whose
-//! intervals of 95 % have nothing in them do not count: a scale of 1, an offset of 0.
+//! fitted to (leave-one-out): with few or noisy programs, more unknowns say less. More unknowns
+//! than others count only if the programs' errors become smaller by more than the standard error of
+//! these differences (the rule of one standard error: Hastie, Tibshirani and Friedman, *The Elements
+//! of Statistical Learning*, 2nd edition, section 7.10, of pairs). Unknowns whose intervals of 95 %
+//! have nothing in them do not count: a scale of 1, an offset of 0.
 
 use crate::error::BenchError;
 use linregress::fit_low_level_regression_model;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::statistics::Statistics;
 
 /// How sure an interval is: 95 %, half of the rest on each side.
 const UPPER: f64 = 0.975;
@@ -120,18 +124,29 @@ pub fn fit(points: &[Point]) -> Result<Fit, BenchError> {
         let what = "a program took no time".into();
         return Err(BenchError::Fit { what });
     }
-    let all = [Unknown::Nothing, Unknown::Scale, Unknown::Both];
-    let judged = all.into_iter().filter_map(|unknown| {
-        let errors = crossed(points, unknown)?;
-        let sum: f64 = errors.iter().map(|error| error.abs()).sum();
-        let fit = fitted(points, unknown)?;
-        fit.is_certain().then_some((sum, fit))
-    });
-    let best = judged.min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let mut best: Option<(Vec<f64>, Fit)> = None;
+    for unknown in [Unknown::Nothing, Unknown::Scale, Unknown::Both] {
+        let Some((errors, fit)) = crossed(points, unknown).zip(fitted(points, unknown)) else {
+            continue;
+        };
+        let fewer = best.as_ref().map(|(errors, _)| errors);
+        if fit.is_certain() && fewer.is_none_or(|fewer| is_surely_less(&errors, fewer)) {
+            best = Some((errors, fit));
+        }
+    }
     let none = || BenchError::Fit {
         what: "the programs' times have nothing to do with those in the guest".into(),
     };
     best.map(|(_, fit)| fit).ok_or_else(none)
+}
+
+/// Whether errors are smaller than others of the same programs by more than the standard error of
+/// their differences.
+fn is_surely_less(errors: &[f64], others: &[f64]) -> bool {
+    let pairs = errors.iter().zip(others);
+    let less: Vec<f64> = pairs.map(|(one, other)| other.abs() - one.abs()).collect();
+    let error = (&less).std_dev() / (less.len() as f64).sqrt();
+    (&less).mean() > error
 }
 
 /// The fit of these unknowns; `None` if there is none.
@@ -303,6 +318,25 @@ mod tests {
         let scale = fitted(&all, Unknown::Scale).unwrap().scale;
         assert!(scale.value + scale.within > 1.0, "{scale:?}");
         assert_eq!(fit(&all).unwrap().unknown, Unknown::Nothing);
+    }
+
+    #[test]
+    fn what_helps_a_few_programs_is_left_alone() {
+        // Without the scale one program is far off; with it, most are further off than without.
+        let errors = [-0.30, -0.31, -0.02, 0.01, -0.02, 0.0, -0.03, -0.02];
+        let all = errors.map(|error: f64| Point {
+            measured: 1e6 * (1.0 + error),
+            device: 1e6,
+            operations: 1.0,
+            rest: 0.0,
+        });
+        let errors = |unknown| crossed(&all, unknown).unwrap();
+        let (scale, nothing) = (errors(Unknown::Scale), errors(Unknown::Nothing));
+        assert!(!is_surely_less(&scale, &nothing), "{scale:?}");
+        assert_eq!(fit(&all).unwrap().unknown, Unknown::Nothing);
+        let halves: Vec<f64> = nothing.iter().map(|error| error / 2.0).collect();
+        assert!(is_surely_less(&halves, &nothing));
+        assert!(!is_surely_less(&nothing, &nothing));
     }
 
     #[test]

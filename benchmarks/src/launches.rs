@@ -170,10 +170,17 @@ pub fn launches(
     let (device, repetitions, native) = found(&text, &built.native, api)?;
     let guest = |how: &str, calls: Option<&Calls>, copies: Option<Copies>| {
         say(&format!("measuring in the guest, times {how}"));
-        in_guest(api, args, (calls, copies), folder, &built.guest)
+        let (board, launches) = in_guest(api, args, (calls, copies), folder, &built.guest)?;
+        match board == device {
+            true => Ok(launches),
+            false => Err(BenchError::Devices {
+                native: device.clone(),
+                board,
+            }),
+        }
     };
     let plain = guest("as they are", None, None)?;
-    let mut calls = native.calls(&plain, repetitions, device);
+    let mut calls = native.calls(&plain, repetitions, device.clone());
     let (mut copies, left_out) = usable(native.copies(), native.one);
     let none = Calls {
         repetitions,
@@ -210,14 +217,15 @@ fn numbers(args: &LaunchesArgs, processes: u32, many: u32) -> [String; 2] {
     [c_program::shared(args.times, processes), many].map(|number| number.to_string())
 }
 
-/// What the program says in the guest, with a profile that has this alone.
+/// What the program says in the guest, with a profile that has this alone: the device, and what each
+/// takes.
 fn in_guest(
     api: &Calibrated,
     args: &LaunchesArgs,
     (calls, copies): (Option<&Calls>, Option<Copies>),
     folder: &Path,
     program: &Path,
-) -> Result<Launches, BenchError> {
+) -> Result<(String, Launches), BenchError> {
     // Nothing of another target: the native times are the board's own.
     let mut profile = Profile::empty();
     let copies = copies.map(|it| (api.name.into(), it));
@@ -234,7 +242,8 @@ fn in_guest(
             .args(numbers(args, GUEST_PROCESSES, api.many));
         c_program::said(&mut command)
     })?;
-    Ok(found(&text, program, api)?.2)
+    let (device, _, launches) = found(&text, program, api)?;
+    Ok((device, launches))
 }
 
 /// What the text of an API's program says: the device, the number of repetitions, and
