@@ -676,12 +676,73 @@ _Static_assert(SAME(__typeof__(&cuStreamBatchMemOp), CUresult (*)(CUstream strea
 	"cuStreamBatchMemOp");
 _Static_assert(SAME(__typeof__(&cuStreamBatchMemOp_v2), CUresult (*)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)),
 	"cuStreamBatchMemOp_v2");
+_Static_assert(SAME(__typeof__(&cuArrayCreate_v2), CUresult (*)(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)),
+	"cuArrayCreate_v2");
+_Static_assert(SAME(__typeof__(&cuArray3DCreate_v2), CUresult (*)(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)),
+	"cuArray3DCreate_v2");
+_Static_assert(SAME(__typeof__(&cuArrayDestroy), CUresult (*)(CUarray hArray)),
+	"cuArrayDestroy");
+_Static_assert(SAME(__typeof__(&cuMipmappedArrayCreate), CUresult (*)(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels)),
+	"cuMipmappedArrayCreate");
+_Static_assert(SAME(__typeof__(&cuMipmappedArrayGetLevel), CUresult (*)(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level)),
+	"cuMipmappedArrayGetLevel");
+_Static_assert(SAME(__typeof__(&cuMipmappedArrayDestroy), CUresult (*)(CUmipmappedArray hMipmappedArray)),
+	"cuMipmappedArrayDestroy");
+_Static_assert(SAME(__typeof__(&cuArrayGetDescriptor_v2), CUresult (*)(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)),
+	"cuArrayGetDescriptor_v2");
+_Static_assert(SAME(__typeof__(&cuArray3DGetDescriptor_v2), CUresult (*)(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)),
+	"cuArray3DGetDescriptor_v2");
+_Static_assert(SAME(__typeof__(&cuArrayGetPlane), CUresult (*)(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)),
+	"cuArrayGetPlane");
+_Static_assert(SAME(__typeof__(&cuArrayGetSparseProperties), CUresult (*)(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)),
+	"cuArrayGetSparseProperties");
+_Static_assert(SAME(__typeof__(&cuMipmappedArrayGetSparseProperties), CUresult (*)(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap)),
+	"cuMipmappedArrayGetSparseProperties");
+_Static_assert(SAME(__typeof__(&cuArrayGetMemoryRequirements), CUresult (*)(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUarray array, CUdevice device)),
+	"cuArrayGetMemoryRequirements");
+_Static_assert(SAME(__typeof__(&cuMipmappedArrayGetMemoryRequirements), CUresult (*)(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice device)),
+	"cuMipmappedArrayGetMemoryRequirements");
+_Static_assert(SAME(__typeof__(&cuMemcpyHtoA_v2), CUresult (*)(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)),
+	"cuMemcpyHtoA_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyAtoH_v2), CUresult (*)(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount)),
+	"cuMemcpyAtoH_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyDtoA_v2), CUresult (*)(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount)),
+	"cuMemcpyDtoA_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyAtoD_v2), CUresult (*)(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount)),
+	"cuMemcpyAtoD_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyAtoA_v2), CUresult (*)(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount)),
+	"cuMemcpyAtoA_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyHtoAAsync_v2), CUresult (*)(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyHtoAAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyAtoHAsync_v2), CUresult (*)(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream)),
+	"cuMemcpyAtoHAsync_v2");
+_Static_assert(SAME(__typeof__(&cuTexObjectCreate), CUresult (*)(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc, const CUDA_TEXTURE_DESC *pTexDesc, const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)),
+	"cuTexObjectCreate");
+_Static_assert(SAME(__typeof__(&cuTexObjectDestroy), CUresult (*)(CUtexObject texObject)),
+	"cuTexObjectDestroy");
+_Static_assert(SAME(__typeof__(&cuTexObjectGetResourceDesc), CUresult (*)(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)),
+	"cuTexObjectGetResourceDesc");
+_Static_assert(SAME(__typeof__(&cuTexObjectGetTextureDesc), CUresult (*)(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)),
+	"cuTexObjectGetTextureDesc");
+_Static_assert(SAME(__typeof__(&cuTexObjectGetResourceViewDesc), CUresult (*)(CUDA_RESOURCE_VIEW_DESC *pResViewDesc, CUtexObject texObject)),
+	"cuTexObjectGetResourceViewDesc");
+_Static_assert(SAME(__typeof__(&cuSurfObjectCreate), CUresult (*)(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)),
+	"cuSurfObjectCreate");
+_Static_assert(SAME(__typeof__(&cuSurfObjectDestroy), CUresult (*)(CUsurfObject surfObject)),
+	"cuSurfObjectDestroy");
+_Static_assert(SAME(__typeof__(&cuSurfObjectGetResourceDesc), CUresult (*)(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)),
+	"cuSurfObjectGetResourceDesc");
+_Static_assert(SAME(__typeof__(&cuDeviceGetTexture1DLinearMaxWidth), CUresult (*)(size_t *maxWidthInElements, CUarray_format format, unsigned int numChannels, CUdevice dev)),
+	"cuDeviceGetTexture1DLinearMaxWidth");
 
+_Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
+_Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t), "CUdeviceptr");
 _Static_assert(sizeof(CUdriverProcAddressQueryResult) == sizeof(int32_t), "CUdriverProcAddressQueryResult");
+_Static_assert(sizeof(CUfilter_mode) == sizeof(int32_t), "CUfilter_mode");
 _Static_assert(sizeof(CUfunc_cache) == sizeof(int32_t), "CUfunc_cache");
 _Static_assert(sizeof(CUfunctionLoadingState) == sizeof(int32_t), "CUfunctionLoadingState");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attribute");
@@ -701,11 +762,25 @@ _Static_assert(sizeof(CUmemPool_attribute) == sizeof(int32_t), "CUmemPool_attrib
 _Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
+_Static_assert(sizeof(CUresourceViewFormat) == sizeof(int32_t), "CUresourceViewFormat");
+_Static_assert(sizeof(CUresourcetype) == sizeof(int32_t), "CUresourcetype");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int32_t), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
+_Static_assert(sizeof(CUsurfObject) == sizeof(uint64_t), "CUsurfObject");
+_Static_assert(sizeof(CUtexObject) == sizeof(uint64_t), "CUtexObject");
 _Static_assert(sizeof(cuuint32_t) == sizeof(uint32_t), "cuuint32_t");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->Width), size_t), "CUDA_ARRAY3D_DESCRIPTOR.Width");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->Height), size_t), "CUDA_ARRAY3D_DESCRIPTOR.Height");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->Depth), size_t), "CUDA_ARRAY3D_DESCRIPTOR.Depth");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->Format), CUarray_format), "CUDA_ARRAY3D_DESCRIPTOR.Format");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->NumChannels), unsigned int), "CUDA_ARRAY3D_DESCRIPTOR.NumChannels");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY3D_DESCRIPTOR *)0)->Flags), unsigned int), "CUDA_ARRAY3D_DESCRIPTOR.Flags");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Width), size_t), "CUDA_ARRAY_DESCRIPTOR.Width");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Height), size_t), "CUDA_ARRAY_DESCRIPTOR.Height");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Format), CUarray_format), "CUDA_ARRAY_DESCRIPTOR.Format");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->NumChannels), unsigned int), "CUDA_ARRAY_DESCRIPTOR.NumChannels");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->flags), cuuint64_t), "CUDA_GRAPH_INSTANTIATE_PARAMS.flags");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hUploadStream), CUstream), "CUDA_GRAPH_INSTANTIATE_PARAMS.hUploadStream");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hErrNode_out), CUgraphNode), "CUDA_GRAPH_INSTANTIATE_PARAMS.hErrNode_out");
@@ -781,6 +856,28 @@ _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->value), unsign
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->elementSize), unsigned int), "CUDA_MEMSET_NODE_PARAMS_v1.elementSize");
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->width), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.width");
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->height), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.height");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_DESC *)0)->resType), CUresourcetype), "CUDA_RESOURCE_DESC.resType");
+_Static_assert(sizeof(((CUDA_RESOURCE_DESC *)0)->res) == sizeof(cuuint64_t[16]), "CUDA_RESOURCE_DESC.res");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_DESC *)0)->flags), unsigned int), "CUDA_RESOURCE_DESC.flags");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->format), CUresourceViewFormat), "CUDA_RESOURCE_VIEW_DESC.format");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->width), size_t), "CUDA_RESOURCE_VIEW_DESC.width");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->height), size_t), "CUDA_RESOURCE_VIEW_DESC.height");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->depth), size_t), "CUDA_RESOURCE_VIEW_DESC.depth");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->firstMipmapLevel), unsigned int), "CUDA_RESOURCE_VIEW_DESC.firstMipmapLevel");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->lastMipmapLevel), unsigned int), "CUDA_RESOURCE_VIEW_DESC.lastMipmapLevel");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->firstLayer), unsigned int), "CUDA_RESOURCE_VIEW_DESC.firstLayer");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->lastLayer), unsigned int), "CUDA_RESOURCE_VIEW_DESC.lastLayer");
+_Static_assert(SAME(__typeof__(((CUDA_RESOURCE_VIEW_DESC *)0)->reserved), unsigned int[16]), "CUDA_RESOURCE_VIEW_DESC.reserved");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->addressMode), CUaddress_mode[3]), "CUDA_TEXTURE_DESC.addressMode");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->filterMode), CUfilter_mode), "CUDA_TEXTURE_DESC.filterMode");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->flags), unsigned int), "CUDA_TEXTURE_DESC.flags");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->maxAnisotropy), unsigned int), "CUDA_TEXTURE_DESC.maxAnisotropy");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->mipmapFilterMode), CUfilter_mode), "CUDA_TEXTURE_DESC.mipmapFilterMode");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->mipmapLevelBias), float), "CUDA_TEXTURE_DESC.mipmapLevelBias");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->minMipmapLevelClamp), float), "CUDA_TEXTURE_DESC.minMipmapLevelClamp");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->maxMipmapLevelClamp), float), "CUDA_TEXTURE_DESC.maxMipmapLevelClamp");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->borderColor), float[4]), "CUDA_TEXTURE_DESC.borderColor");
+_Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->reserved), int[12]), "CUDA_TEXTURE_DESC.reserved");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->from_port), unsigned char), "CUgraphEdgeData.from_port");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->to_port), unsigned char), "CUgraphEdgeData.to_port");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->type), unsigned char), "CUgraphEdgeData.type");
@@ -966,6 +1063,10 @@ _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_P2P_TOKENS) == 5, "CU_POINTER_ATTR
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == 11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) == 6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS");
+_Static_assert((int64_t)(CU_RESOURCE_TYPE_ARRAY) == 0, "CU_RESOURCE_TYPE_ARRAY");
+_Static_assert((int64_t)(CU_RESOURCE_TYPE_LINEAR) == 2, "CU_RESOURCE_TYPE_LINEAR");
+_Static_assert((int64_t)(CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) == 1, "CU_RESOURCE_TYPE_MIPMAPPED_ARRAY");
+_Static_assert((int64_t)(CU_RESOURCE_TYPE_PITCH2D) == 3, "CU_RESOURCE_TYPE_PITCH2D");
 _Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_ACTIVE) == 1, "CU_STREAM_CAPTURE_STATUS_ACTIVE");
 _Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_INVALIDATED) == 2, "CU_STREAM_CAPTURE_STATUS_INVALIDATED");
 _Static_assert((int64_t)(CU_STREAM_CAPTURE_STATUS_NONE) == 0, "CU_STREAM_CAPTURE_STATUS_NONE");

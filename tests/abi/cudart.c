@@ -5,12 +5,26 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <driver_types.h>
 #include <vector_types.h>
+#include <texture_types.h>
+#include <surface_types.h>
 typedef struct cudaDeviceProp cudaDeviceProp;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
 typedef struct cudaExtent cudaExtent;
 typedef struct cudaPos cudaPos;
 typedef struct cudaPitchedPtr cudaPitchedPtr;
 typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
+typedef struct cudaChannelFormatDesc cudaChannelFormatDesc;
+typedef struct cudaArraySparseProperties cudaArraySparseProperties;
+typedef struct cudaArrayMemoryRequirements cudaArrayMemoryRequirements;
+typedef struct cudaResourceDesc cudaResourceDesc;
+typedef struct cudaTextureDesc cudaTextureDesc;
+typedef struct cudaResourceViewDesc cudaResourceViewDesc;
+typedef enum cudaChannelFormatKind cudaChannelFormatKind;
+typedef enum cudaResourceType cudaResourceType;
+typedef enum cudaResourceViewFormat cudaResourceViewFormat;
+typedef enum cudaTextureAddressMode cudaTextureAddressMode;
+typedef enum cudaTextureFilterMode cudaTextureFilterMode;
+typedef enum cudaTextureReadMode cudaTextureReadMode;
 typedef struct cudaMemLocation cudaMemLocation;
 typedef struct cudaMemAccessDesc cudaMemAccessDesc;
 typedef struct cudaMemPoolProps cudaMemPoolProps;
@@ -570,7 +584,74 @@ _Static_assert(SAME(__typeof__(&cudaGraphUpload_ptsz), cudaError_t (*)(cudaGraph
 	"cudaGraphUpload_ptsz");
 _Static_assert(SAME(__typeof__(&cudaGraphLaunch_ptsz), cudaError_t (*)(cudaGraphExec_t graphExec, cudaStream_t stream)),
 	"cudaGraphLaunch_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMallocArray), cudaError_t (*)(cudaArray_t *array, const cudaChannelFormatDesc *desc, size_t width, size_t height, unsigned int flags)),
+	"cudaMallocArray");
+_Static_assert(SAME(__typeof__(&cudaMalloc3DArray), cudaError_t (*)(cudaArray_t *array, const cudaChannelFormatDesc *desc, cudaExtent extent, unsigned int flags)),
+	"cudaMalloc3DArray");
+_Static_assert(SAME(__typeof__(&cudaFreeArray), cudaError_t (*)(cudaArray_t array)),
+	"cudaFreeArray");
+_Static_assert(SAME(__typeof__(&cudaMallocMipmappedArray), cudaError_t (*)(cudaMipmappedArray_t *mipmappedArray, const cudaChannelFormatDesc *desc, cudaExtent extent, unsigned int numLevels, unsigned int flags)),
+	"cudaMallocMipmappedArray");
+_Static_assert(SAME(__typeof__(&cudaGetMipmappedArrayLevel), cudaError_t (*)(cudaArray_t *levelArray, cudaMipmappedArray_const_t mipmappedArray, unsigned int level)),
+	"cudaGetMipmappedArrayLevel");
+_Static_assert(SAME(__typeof__(&cudaFreeMipmappedArray), cudaError_t (*)(cudaMipmappedArray_t mipmappedArray)),
+	"cudaFreeMipmappedArray");
+_Static_assert(SAME(__typeof__(&cudaArrayGetInfo), cudaError_t (*)(cudaChannelFormatDesc *desc, cudaExtent *extent, unsigned int *flags, cudaArray_t array)),
+	"cudaArrayGetInfo");
+_Static_assert(SAME(__typeof__(&cudaArrayGetPlane), cudaError_t (*)(cudaArray_t *pPlaneArray, cudaArray_t hArray, unsigned int planeIdx)),
+	"cudaArrayGetPlane");
+_Static_assert(SAME(__typeof__(&cudaArrayGetSparseProperties), cudaError_t (*)(cudaArraySparseProperties *sparseProperties, cudaArray_t array)),
+	"cudaArrayGetSparseProperties");
+_Static_assert(SAME(__typeof__(&cudaMipmappedArrayGetSparseProperties), cudaError_t (*)(cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap)),
+	"cudaMipmappedArrayGetSparseProperties");
+_Static_assert(SAME(__typeof__(&cudaArrayGetMemoryRequirements), cudaError_t (*)(cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device)),
+	"cudaArrayGetMemoryRequirements");
+_Static_assert(SAME(__typeof__(&cudaMipmappedArrayGetMemoryRequirements), cudaError_t (*)(cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap, int device)),
+	"cudaMipmappedArrayGetMemoryRequirements");
+_Static_assert(SAME(__typeof__(&cudaGetChannelDesc), cudaError_t (*)(cudaChannelFormatDesc *desc, cudaArray_const_t array)),
+	"cudaGetChannelDesc");
+_Static_assert(SAME(__typeof__(&cudaCreateChannelDesc), cudaChannelFormatDesc (*)(int x, int y, int z, int w, cudaChannelFormatKind f)),
+	"cudaCreateChannelDesc");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DToArray), cudaError_t (*)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind)),
+	"cudaMemcpy2DToArray");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DToArrayAsync), cudaError_t (*)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpy2DToArrayAsync");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DFromArray), cudaError_t (*)(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, cudaMemcpyKind kind)),
+	"cudaMemcpy2DFromArray");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DFromArrayAsync), cudaError_t (*)(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpy2DFromArrayAsync");
+_Static_assert(SAME(__typeof__(&cudaMemcpy2DArrayToArray), cudaError_t (*)(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height, cudaMemcpyKind kind)),
+	"cudaMemcpy2DArrayToArray");
+_Static_assert(SAME(__typeof__(&cudaMemcpyToArray), cudaError_t (*)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, cudaMemcpyKind kind)),
+	"cudaMemcpyToArray");
+_Static_assert(SAME(__typeof__(&cudaMemcpyToArrayAsync), cudaError_t (*)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpyToArrayAsync");
+_Static_assert(SAME(__typeof__(&cudaMemcpyFromArray), cudaError_t (*)(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, cudaMemcpyKind kind)),
+	"cudaMemcpyFromArray");
+_Static_assert(SAME(__typeof__(&cudaMemcpyFromArrayAsync), cudaError_t (*)(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, cudaMemcpyKind kind, cudaStream_t stream)),
+	"cudaMemcpyFromArrayAsync");
+_Static_assert(SAME(__typeof__(&cudaMemcpyArrayToArray), cudaError_t (*)(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, cudaMemcpyKind kind)),
+	"cudaMemcpyArrayToArray");
+_Static_assert(SAME(__typeof__(&cudaCreateTextureObject), cudaError_t (*)(cudaTextureObject_t *pTexObject, const cudaResourceDesc *pResDesc, const cudaTextureDesc *pTexDesc, const cudaResourceViewDesc *pResViewDesc)),
+	"cudaCreateTextureObject");
+_Static_assert(SAME(__typeof__(&cudaDestroyTextureObject), cudaError_t (*)(cudaTextureObject_t texObject)),
+	"cudaDestroyTextureObject");
+_Static_assert(SAME(__typeof__(&cudaGetTextureObjectResourceDesc), cudaError_t (*)(cudaResourceDesc *pResDesc, cudaTextureObject_t texObject)),
+	"cudaGetTextureObjectResourceDesc");
+_Static_assert(SAME(__typeof__(&cudaGetTextureObjectTextureDesc), cudaError_t (*)(cudaTextureDesc *pTexDesc, cudaTextureObject_t texObject)),
+	"cudaGetTextureObjectTextureDesc");
+_Static_assert(SAME(__typeof__(&cudaGetTextureObjectResourceViewDesc), cudaError_t (*)(cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject)),
+	"cudaGetTextureObjectResourceViewDesc");
+_Static_assert(SAME(__typeof__(&cudaCreateSurfaceObject), cudaError_t (*)(cudaSurfaceObject_t *pSurfObject, const cudaResourceDesc *pResDesc)),
+	"cudaCreateSurfaceObject");
+_Static_assert(SAME(__typeof__(&cudaDestroySurfaceObject), cudaError_t (*)(cudaSurfaceObject_t surfObject)),
+	"cudaDestroySurfaceObject");
+_Static_assert(SAME(__typeof__(&cudaGetSurfaceObjectResourceDesc), cudaError_t (*)(cudaResourceDesc *pResDesc, cudaSurfaceObject_t surfObject)),
+	"cudaGetSurfaceObjectResourceDesc");
+_Static_assert(SAME(__typeof__(&cudaDeviceGetTexture1DLinearMaxWidth), cudaError_t (*)(size_t *maxWidthInElements, const cudaChannelFormatDesc *fmtDesc, int device)),
+	"cudaDeviceGetTexture1DLinearMaxWidth");
 
+_Static_assert(sizeof(cudaChannelFormatKind) == sizeof(int32_t), "cudaChannelFormatKind");
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
 _Static_assert(sizeof(cudaDeviceP2PAttr) == sizeof(int32_t), "cudaDeviceP2PAttr");
 _Static_assert(sizeof(cudaDriverEntryPointQueryResult) == sizeof(int32_t), "cudaDriverEntryPointQueryResult");
@@ -590,9 +671,21 @@ _Static_assert(sizeof(cudaMemLocationType) == sizeof(int32_t), "cudaMemLocationT
 _Static_assert(sizeof(cudaMemPoolAttr) == sizeof(int32_t), "cudaMemPoolAttr");
 _Static_assert(sizeof(cudaMemcpyKind) == sizeof(int32_t), "cudaMemcpyKind");
 _Static_assert(sizeof(cudaMemoryType) == sizeof(int32_t), "cudaMemoryType");
+_Static_assert(sizeof(cudaResourceType) == sizeof(int32_t), "cudaResourceType");
+_Static_assert(sizeof(cudaResourceViewFormat) == sizeof(int32_t), "cudaResourceViewFormat");
 _Static_assert(sizeof(cudaStreamCaptureMode) == sizeof(int32_t), "cudaStreamCaptureMode");
 _Static_assert(sizeof(cudaStreamCaptureStatus) == sizeof(int32_t), "cudaStreamCaptureStatus");
+_Static_assert(sizeof(cudaSurfaceObject_t) == sizeof(uint64_t), "cudaSurfaceObject_t");
+_Static_assert(sizeof(cudaTextureAddressMode) == sizeof(int32_t), "cudaTextureAddressMode");
+_Static_assert(sizeof(cudaTextureFilterMode) == sizeof(int32_t), "cudaTextureFilterMode");
+_Static_assert(sizeof(cudaTextureObject_t) == sizeof(uint64_t), "cudaTextureObject_t");
+_Static_assert(sizeof(cudaTextureReadMode) == sizeof(int32_t), "cudaTextureReadMode");
 _Static_assert(sizeof(long) == sizeof(int64_t), "long");
+_Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->x), int), "cudaChannelFormatDesc.x");
+_Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->y), int), "cudaChannelFormatDesc.y");
+_Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->z), int), "cudaChannelFormatDesc.z");
+_Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->w), int), "cudaChannelFormatDesc.w");
+_Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->f), cudaChannelFormatKind), "cudaChannelFormatDesc.f");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->name), char[256]), "cudaDeviceProp.name");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->uuid), cudaUUID_t), "cudaDeviceProp.uuid");
 _Static_assert(SAME(__typeof__(((cudaDeviceProp *)0)->luid), char[8]), "cudaDeviceProp.luid");
@@ -768,6 +861,31 @@ _Static_assert(SAME(__typeof__(((cudaPointerAttributes *)0)->reserved), long[8])
 _Static_assert(SAME(__typeof__(((cudaPos *)0)->x), size_t), "cudaPos.x");
 _Static_assert(SAME(__typeof__(((cudaPos *)0)->y), size_t), "cudaPos.y");
 _Static_assert(SAME(__typeof__(((cudaPos *)0)->z), size_t), "cudaPos.z");
+_Static_assert(SAME(__typeof__(((cudaResourceDesc *)0)->resType), cudaResourceType), "cudaResourceDesc.resType");
+_Static_assert(sizeof(((cudaResourceDesc *)0)->res) == sizeof(unsigned long long[16]), "cudaResourceDesc.res");
+_Static_assert(SAME(__typeof__(((cudaResourceDesc *)0)->flags), unsigned int), "cudaResourceDesc.flags");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->format), cudaResourceViewFormat), "cudaResourceViewDesc.format");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->width), size_t), "cudaResourceViewDesc.width");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->height), size_t), "cudaResourceViewDesc.height");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->depth), size_t), "cudaResourceViewDesc.depth");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->firstMipmapLevel), unsigned int), "cudaResourceViewDesc.firstMipmapLevel");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->lastMipmapLevel), unsigned int), "cudaResourceViewDesc.lastMipmapLevel");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->firstLayer), unsigned int), "cudaResourceViewDesc.firstLayer");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->lastLayer), unsigned int), "cudaResourceViewDesc.lastLayer");
+_Static_assert(SAME(__typeof__(((cudaResourceViewDesc *)0)->reserved), unsigned int[16]), "cudaResourceViewDesc.reserved");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->addressMode), cudaTextureAddressMode[3]), "cudaTextureDesc.addressMode");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->filterMode), cudaTextureFilterMode), "cudaTextureDesc.filterMode");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->readMode), cudaTextureReadMode), "cudaTextureDesc.readMode");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->sRGB), int), "cudaTextureDesc.sRGB");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->borderColor), float[4]), "cudaTextureDesc.borderColor");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->normalizedCoords), int), "cudaTextureDesc.normalizedCoords");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->maxAnisotropy), unsigned int), "cudaTextureDesc.maxAnisotropy");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->mipmapFilterMode), cudaTextureFilterMode), "cudaTextureDesc.mipmapFilterMode");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->mipmapLevelBias), float), "cudaTextureDesc.mipmapLevelBias");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->minMipmapLevelClamp), float), "cudaTextureDesc.minMipmapLevelClamp");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->maxMipmapLevelClamp), float), "cudaTextureDesc.maxMipmapLevelClamp");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->disableTrilinearOptimization), int), "cudaTextureDesc.disableTrilinearOptimization");
+_Static_assert(SAME(__typeof__(((cudaTextureDesc *)0)->seamlessCubemap), int), "cudaTextureDesc.seamlessCubemap");
 _Static_assert(SAME(__typeof__(((cudaUUID_t *)0)->bytes), char[16]), "cudaUUID_t.bytes");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->x), unsigned int), "dim3.x");
 _Static_assert(SAME(__typeof__(((dim3 *)0)->y), unsigned int), "dim3.y");
@@ -776,6 +894,12 @@ _Static_assert(SAME(__typeof__(((uint3 *)0)->x), unsigned int), "uint3.x");
 _Static_assert(SAME(__typeof__(((uint3 *)0)->y), unsigned int), "uint3.y");
 _Static_assert(SAME(__typeof__(((uint3 *)0)->z), unsigned int), "uint3.z");
 
+_Static_assert((int64_t)(cudaChannelFormatKindFloat) == 2, "cudaChannelFormatKindFloat");
+_Static_assert((int64_t)(cudaChannelFormatKindNone) == 3, "cudaChannelFormatKindNone");
+_Static_assert((int64_t)(cudaChannelFormatKindSigned) == 0, "cudaChannelFormatKindSigned");
+_Static_assert((int64_t)(cudaChannelFormatKindSignedNormalized16X4) == 16, "cudaChannelFormatKindSignedNormalized16X4");
+_Static_assert((int64_t)(cudaChannelFormatKindUnsigned) == 1, "cudaChannelFormatKindUnsigned");
+_Static_assert((int64_t)(cudaChannelFormatKindUnsignedNormalized8X1) == 5, "cudaChannelFormatKindUnsignedNormalized8X1");
 _Static_assert((int64_t)(cudaErrorAlreadyMapped) == 208, "cudaErrorAlreadyMapped");
 _Static_assert((int64_t)(cudaErrorAssert) == 710, "cudaErrorAssert");
 _Static_assert((int64_t)(cudaErrorCapturedEvent) == 907, "cudaErrorCapturedEvent");
@@ -798,6 +922,7 @@ _Static_assert((int64_t)(cudaErrorIllegalState) == 401, "cudaErrorIllegalState")
 _Static_assert((int64_t)(cudaErrorInitializationError) == 3, "cudaErrorInitializationError");
 _Static_assert((int64_t)(cudaErrorInsufficientDriver) == 35, "cudaErrorInsufficientDriver");
 _Static_assert((int64_t)(cudaErrorInvalidAddressSpace) == 717, "cudaErrorInvalidAddressSpace");
+_Static_assert((int64_t)(cudaErrorInvalidChannelDescriptor) == 20, "cudaErrorInvalidChannelDescriptor");
 _Static_assert((int64_t)(cudaErrorInvalidClusterSize) == 912, "cudaErrorInvalidClusterSize");
 _Static_assert((int64_t)(cudaErrorInvalidConfiguration) == 9, "cudaErrorInvalidConfiguration");
 _Static_assert((int64_t)(cudaErrorInvalidDevice) == 101, "cudaErrorInvalidDevice");
@@ -868,6 +993,12 @@ _Static_assert((int64_t)(cudaMemcpyHostToHost) == 0, "cudaMemcpyHostToHost");
 _Static_assert((int64_t)(cudaMemoryTypeDevice) == 2, "cudaMemoryTypeDevice");
 _Static_assert((int64_t)(cudaMemoryTypeHost) == 1, "cudaMemoryTypeHost");
 _Static_assert((int64_t)(cudaMemoryTypeUnregistered) == 0, "cudaMemoryTypeUnregistered");
+_Static_assert((int64_t)(cudaReadModeElementType) == 0, "cudaReadModeElementType");
+_Static_assert((int64_t)(cudaReadModeNormalizedFloat) == 1, "cudaReadModeNormalizedFloat");
+_Static_assert((int64_t)(cudaResourceTypeArray) == 0, "cudaResourceTypeArray");
+_Static_assert((int64_t)(cudaResourceTypeLinear) == 2, "cudaResourceTypeLinear");
+_Static_assert((int64_t)(cudaResourceTypeMipmappedArray) == 1, "cudaResourceTypeMipmappedArray");
+_Static_assert((int64_t)(cudaResourceTypePitch2D) == 3, "cudaResourceTypePitch2D");
 _Static_assert((int64_t)(cudaSuccess) == 0, "cudaSuccess");
 
 int main(void) { return 0; }

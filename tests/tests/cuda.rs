@@ -48,6 +48,18 @@ fn memory_does_what_the_api_promises() {
     passes("tests/guest/cuda_memory.c", "cuda_memory", &calls);
 }
 
+/// Arrays, their levels, textures and surfaces, in graphs and contexts.
+#[test]
+fn arrays_are_copied_and_seen() {
+    let calls = [
+        "cuArray3DCreate_v2",
+        "cuMemcpyHtoA_v2",
+        "cuTexObjectCreate",
+        "cuSurfObjectCreate",
+    ];
+    passes("tests/guest/cuda_arrays.c", "cuda_arrays", &calls);
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {

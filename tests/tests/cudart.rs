@@ -57,6 +57,17 @@ fn memory_does_what_the_runtime_promises() {
     );
 }
 
+/// Arrays, their levels, textures and surfaces, by calls of the driver API.
+#[test]
+fn arrays_are_those_of_the_driver() {
+    let calls = ["cuMemcpy2DAsync_v2", "cuTexObjectCreate"];
+    passes(
+        "tests/guest/cuda_runtime_arrays.c",
+        "cuda_runtime_arrays",
+        &calls,
+    );
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {

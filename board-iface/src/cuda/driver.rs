@@ -228,6 +228,8 @@ impl References for Driver {
             cuModuleUnload,
             cuMemPoolDestroy,
             cuLinkDestroy,
+            cuArrayDestroy,
+            cuMipmappedArrayDestroy,
             ..
         } = self.functions;
         let object = object.as_ptr();
@@ -240,9 +242,10 @@ impl References for Driver {
                 Kind::Link => cuLinkDestroy.map(|end| end(object.cast())),
                 // A device's own is not destroyed by that.
                 Kind::Pool => cuMemPoolDestroy.map(|end| end(object.cast())),
+                Kind::Array => cuArrayDestroy.map(|end| end(object.cast())),
+                Kind::MipmappedArray => cuMipmappedArrayDestroy.map(|end| end(object.cast())),
                 Kind::Function
                 | Kind::Event
-                | Kind::Array
                 | Kind::Library
                 | Kind::Kernel
                 | Kind::Graph

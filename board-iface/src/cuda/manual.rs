@@ -794,6 +794,98 @@ impl Manual for Board {
         })
     }
 
+    fn cu_array_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayCreateV2Args,
+    ) -> Result<wire::CuArrayCreateV2Reply, Refusal> {
+        let result = session.make_array(call, (args.current, args.new), &args.layout)?;
+        Ok(wire::CuArrayCreateV2Reply { result })
+    }
+
+    fn cu_array3d_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArray3DCreateV2Args,
+    ) -> Result<wire::CuArray3DCreateV2Reply, Refusal> {
+        let result = session.make_array(call, (args.current, args.new), &args.layout)?;
+        Ok(wire::CuArray3DCreateV2Reply { result })
+    }
+
+    fn cu_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayDestroyArgs,
+    ) -> Result<wire::CuArrayDestroyReply, Refusal> {
+        let result = session.destroy_array(call, args.hArray)?;
+        Ok(wire::CuArrayDestroyReply { result })
+    }
+
+    fn cu_mipmapped_array_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayCreateArgs,
+    ) -> Result<wire::CuMipmappedArrayCreateReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.make_mipmapped(call, of, &args.layout, args.levels)?;
+        Ok(wire::CuMipmappedArrayCreateReply { result })
+    }
+
+    fn cu_mipmapped_array_get_level(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayGetLevelArgs,
+    ) -> Result<wire::CuMipmappedArrayGetLevelReply, Refusal> {
+        let result = session.level(call, (args.hMipmappedArray, args.new), args.level)?;
+        Ok(wire::CuMipmappedArrayGetLevelReply { result })
+    }
+
+    fn cu_mipmapped_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayDestroyArgs,
+    ) -> Result<wire::CuMipmappedArrayDestroyReply, Refusal> {
+        let result = session.destroy_mipmapped(call, args.hMipmappedArray)?;
+        Ok(wire::CuMipmappedArrayDestroyReply { result })
+    }
+
+    fn cu_tex_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectCreateArgs,
+    ) -> Result<wire::CuTexObjectCreateReply, Refusal> {
+        let words = [&*args.resource, &*args.texture, &*args.view];
+        let (result, object) = session.make_texture(call, args.current, words)?;
+        Ok(wire::CuTexObjectCreateReply { result, object })
+    }
+
+    fn cu_tex_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectDestroyArgs,
+    ) -> Result<wire::CuTexObjectDestroyReply, Refusal> {
+        let result = session.destroy_texture(call, args.object)?;
+        Ok(wire::CuTexObjectDestroyReply { result })
+    }
+
+    fn cu_surf_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectCreateArgs,
+    ) -> Result<wire::CuSurfObjectCreateReply, Refusal> {
+        let (result, object) = session.make_surface(call, args.current, &args.resource)?;
+        Ok(wire::CuSurfObjectCreateReply { result, object })
+    }
+
+    fn cu_surf_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectDestroyArgs,
+    ) -> Result<wire::CuSurfObjectDestroyReply, Refusal> {
+        let result = session.destroy_surface(call, args.object)?;
+        Ok(wire::CuSurfObjectDestroyReply { result })
+    }
+
     fn cu_mem_free_v2(
         session: &mut Session,
         call: &mut Call,
@@ -844,6 +936,20 @@ impl Manual for Board {
         cu_memcpy3d_v2, wire::CuMemcpy3DV2Args<'_>, CuMemcpy3DV2Reply, |session, call, at, a|
             rectangles::copy(session, call, at, ask!(a));
         cu_memcpy3d_async_v2, wire::CuMemcpy3DAsyncV2Args<'_>, CuMemcpy3DAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_hto_a_v2, wire::CuMemcpyHtoAV2Args<'_>, CuMemcpyHtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_h_v2, wire::CuMemcpyAtoHV2Args<'_>, CuMemcpyAtoHV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_dto_a_v2, wire::CuMemcpyDtoAV2Args<'_>, CuMemcpyDtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_d_v2, wire::CuMemcpyAtoDV2Args<'_>, CuMemcpyAtoDV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_a_v2, wire::CuMemcpyAtoAV2Args<'_>, CuMemcpyAtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_hto_a_async_v2, wire::CuMemcpyHtoAAsyncV2Args<'_>, CuMemcpyHtoAAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_h_async_v2, wire::CuMemcpyAtoHAsyncV2Args<'_>, CuMemcpyAtoHAsyncV2Reply, |session, call, at, a|
             rectangles::copy(session, call, at, ask!(a));
         cu_memset_d2d8_v2, wire::CuMemsetD2D8V2Args, CuMemsetD2D8V2Reply, |session, call, at, a|
             rectangles::set(session, call, at, filled!(a), 1);

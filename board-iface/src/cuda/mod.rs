@@ -9,6 +9,7 @@
 //! | `operations` | operations under way: what they use, and how long they take |
 //! | [`memory`] | the device's memory that a session has |
 //! | `rectangles` | rectangles of the device's memory: copied, and set |
+//! | `arrays`, `textures` | arrays; textures and surfaces |
 //! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `manual` | the calls that are written by hand |
 //!
@@ -16,6 +17,7 @@
 //! are operations on the timeline: an operation is measured by two events of the driver's,
 //! in front of it and behind it on its stream.
 
+mod arrays;
 pub mod driver;
 #[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;
@@ -31,6 +33,7 @@ mod pools;
 mod rectangles;
 pub mod session;
 pub mod support;
+mod textures;
 
 use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

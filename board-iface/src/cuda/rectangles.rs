@@ -1,19 +1,20 @@
-//! Rectangles and boxes of the device's memory: copied, and set. The program's rows come and go
-//! one behind the other; the device's memory has pitches.
+//! Rectangles and boxes of the device's memory and of arrays: copied, and set. The program's rows come
+//! and go one behind the other; the device's memory has pitches, an array a place for each.
 
 use super::generated::Functions;
 use super::generated::types::*;
 use super::session::{At, Session};
 use crate::back_end::{self, Call, Refusal};
-use gil_wire::call::{InData, OutRoom};
+use gil_wire::call::{Handle, InData, OutRoom};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ask<'a> {
-    /// Where to, if that is the device's memory: an address, bytes from one row to the next,
-    /// rows from one slice to the next.
+    /// Where to. If that is the device's memory: an address, bytes from one row to the next,
+    /// rows from one slice to the next. If it is an array: its number, and the bytes, rows and
+    /// slices in front of the first byte.
     pub to: &'a [u64],
     /// Where from, likewise.
     pub from: &'a [u64],
@@ -32,6 +33,8 @@ enum Side {
     Call(*mut c_void),
     /// In the device's memory.
     Device(Place),
+    /// In an array.
+    Array(InArray),
 }
 
 /// Rows in the device's memory.
@@ -42,20 +45,43 @@ struct Place {
     height: u64,
 }
 
-impl Place {
-    /// `None` for a side that is not the device's.
-    fn of(words: &[u64], name: &'static str) -> Result<Option<Self>, Refusal> {
+/// A part of an array.
+#[derive(Clone, Copy, Debug)]
+struct InArray {
+    array: CUarray,
+    /// Bytes, rows and slices in front of the first byte.
+    origin: [usize; 3],
+    /// Whether it has slices, which copies of rectangles do not know.
+    has_slices: bool,
+}
+
+/// One side, as the wire has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// The call's memory.
+    Call,
+    /// The device's.
+    Device(Place),
+    /// An array's part: bytes, rows and slices in front of it.
+    Array(Handle, [u64; 3]),
+}
+
+impl Named {
+    fn of(words: &[u64], name: &'static str) -> Result<Self, Refusal> {
         match *words {
-            [] => Ok(None),
-            [address, pitch, height] => Ok(Some(Self {
+            [] => Ok(Self::Call),
+            [address, pitch, height] => Ok(Self::Device(Place {
                 address,
                 pitch,
                 height,
             })),
+            [array, x, y, z] => Ok(Self::Array(Handle(array), [x, y, z])),
             _ => Err(Refusal::parameter(name, words.len() as u64)),
         }
     }
+}
 
+impl Place {
     /// Bytes from the first row's first to the last row's last; `None` if rows overlap or there
     /// are too many of them.
     fn span(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
@@ -76,20 +102,35 @@ impl Side {
         match self {
             Self::Call(_) => CU_MEMORYTYPE_HOST,
             Self::Device(_) => CU_MEMORYTYPE_DEVICE,
+            Self::Array(_) => CU_MEMORYTYPE_ARRAY,
         }
     }
 
     fn host(self) -> *mut c_void {
         match self {
             Self::Call(place) => place,
-            Self::Device(_) => null_mut(),
+            Self::Device(_) | Self::Array(_) => null_mut(),
         }
     }
 
     fn device(self) -> CUdeviceptr {
         match self {
-            Self::Call(_) => 0,
             Self::Device(place) => place.address,
+            Self::Call(_) | Self::Array(_) => 0,
+        }
+    }
+
+    fn array(self) -> CUarray {
+        match self {
+            Self::Array(part) => part.array,
+            Self::Call(_) | Self::Device(_) => null_mut(),
+        }
+    }
+
+    fn origin(self) -> [usize; 3] {
+        match self {
+            Self::Array(part) => part.origin,
+            Self::Call(_) | Self::Device(_) => [0; 3],
         }
     }
 
@@ -99,11 +140,24 @@ impl Side {
         match self {
             Self::Call(_) => (width, height),
             Self::Device(place) => (place.pitch as usize, place.height as usize),
+            Self::Array(_) => (0, 0),
         }
+    }
+
+    fn has_slices(self) -> bool {
+        matches!(self, Self::Array(part) if part.has_slices)
     }
 }
 
-/// Copies rows. One side at least is the device's memory.
+/// Whether an array of this size has a part.
+fn is_within(size: [u64; 3], origin: [u64; 3], part: [u64; 3]) -> bool {
+    let sides = origin.into_iter().zip(part).zip(size);
+    let mut fits =
+        sides.map(|((from, len), all)| from.checked_add(len).is_some_and(|to| to <= all));
+    fits.all(|fits| fits)
+}
+
+/// Copies rows. One side at least is the device's memory, or an array of the context's.
 ///
 /// # Errors
 /// [`Refusal`]; what the driver says is in the result.
@@ -117,43 +171,64 @@ pub(super) fn copy(
         return Err(Refusal::parameter("size", ask.size.len() as u64));
     };
     let size = [width, height, depth];
-    let places = (Place::of(ask.to, "to")?, Place::of(ask.from, "from")?);
+    let places = [Named::of(ask.to, "to")?, Named::of(ask.from, "from")?];
+    if places == [Named::Call; 2] {
+        return Err(Refusal::parameter("to", 0));
+    }
     let mut ranges = Vec::new();
-    for place in [places.0, places.1].into_iter().flatten() {
-        match place.span(size) {
-            Some(span) => ranges.push((place.address, span)),
-            None => return Ok(session.refuse(call, CUDA_ERROR_INVALID_VALUE)),
-        }
+    let mut sides = [Side::Call(null_mut()); 2];
+    for (side, place) in sides.iter_mut().zip(places) {
+        *side = match place {
+            Named::Call => continue,
+            Named::Device(place) => {
+                let Some(span) = place.span(size) else {
+                    return Ok(session.refuse(call, CUDA_ERROR_INVALID_VALUE));
+                };
+                ranges.push((place.address, span));
+                Side::Device(place)
+            }
+            Named::Array(array, origin) => {
+                let (real, known) = session.array(array)?;
+                let is_there = known.context == at.context && !size.contains(&0);
+                if !is_there || !is_within(known.size, origin, size) {
+                    return Ok(session.refuse(call, CUDA_ERROR_INVALID_VALUE));
+                }
+                Side::Array(InArray {
+                    array: real,
+                    origin: lengths(origin)?,
+                    has_slices: known.size[2] > 1,
+                })
+            }
+        };
     }
     let rows = width
         .checked_mul(height)
         .and_then(|it| it.checked_mul(depth));
     let len = back_end::size(rows.ok_or(Refusal::wide("size"))?, "size")?;
-    let (to, from) = match places {
-        (Some(to), Some(from)) => (Side::Device(to), Side::Device(from)),
-        (Some(to), None) => {
-            let rows = call.keep_input(ask.data, len)?;
-            (Side::Device(to), Side::Call(rows.cast_mut()))
-        }
-        (None, Some(from)) => {
-            let rows = call.output(ask.room, len)?.as_mut_ptr();
-            (Side::Call(rows), Side::Device(from))
-        }
-        (None, None) => return Err(Refusal::parameter("to", 0)),
-    };
-    let is_missing = |side| matches!(side, Side::Call(place) if place.is_null());
-    if is_missing(to) || is_missing(from) {
+    let [to, from] = &mut sides;
+    if let Side::Call(place) = from {
+        *place = call.keep_input(ask.data, len)?.cast_mut();
+    }
+    if let Side::Call(place) = to {
+        *place = call.output(ask.room, len)?.as_mut_ptr();
+    }
+    let is_missing = |side: &Side| matches!(side, Side::Call(place) if place.is_null());
+    if sides.iter().any(is_missing) {
         return Ok(session.refuse(call, CUDA_ERROR_INVALID_VALUE));
     }
-    let size = [
-        back_end::size(width, "width")?,
-        back_end::size(height, "height")?,
-        back_end::size(depth, "depth")?,
-    ];
+    let (size, [to, from]) = (lengths(size)?, sides);
     session.on_memory(call, at, &ranges, &|functions, stream| {
         // SAFETY: both sides have as many rows, until the operation ends.
         unsafe { run(functions, stream, (to, from), size) }
     })
+}
+
+fn lengths([x, y, z]: [u64; 3]) -> Result<[usize; 3], Refusal> {
+    Ok([
+        back_end::size(x, "width")?,
+        back_end::size(y, "height")?,
+        back_end::size(z, "depth")?,
+    ])
 }
 
 /// # Safety
@@ -167,21 +242,21 @@ unsafe fn run(
     let [width, height, depth] = size;
     let (to_pitch, to_height) = to.pitches(size);
     let (from_pitch, from_height) = from.pitches(size);
-    if depth == 1 {
+    if depth == 1 && !to.has_slices() && !from.has_slices() {
         let copy = CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
+            srcXInBytes: from.origin()[0],
+            srcY: from.origin()[1],
             srcMemoryType: from.kind(),
             srcHost: from.host(),
             srcDevice: from.device(),
-            srcArray: null_mut(),
+            srcArray: from.array(),
             srcPitch: from_pitch,
-            dstXInBytes: 0,
-            dstY: 0,
+            dstXInBytes: to.origin()[0],
+            dstY: to.origin()[1],
             dstMemoryType: to.kind(),
             dstHost: to.host(),
             dstDevice: to.device(),
-            dstArray: null_mut(),
+            dstArray: to.array(),
             dstPitch: to_pitch,
             WidthInBytes: width,
             Height: height,
@@ -193,25 +268,25 @@ unsafe fn run(
         });
     }
     let copy = CUDA_MEMCPY3D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
+        srcXInBytes: from.origin()[0],
+        srcY: from.origin()[1],
+        srcZ: from.origin()[2],
         srcLOD: 0,
         srcMemoryType: from.kind(),
         srcHost: from.host(),
         srcDevice: from.device(),
-        srcArray: null_mut(),
+        srcArray: from.array(),
         reserved0: null_mut(),
         srcPitch: from_pitch,
         srcHeight: from_height,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
+        dstXInBytes: to.origin()[0],
+        dstY: to.origin()[1],
+        dstZ: to.origin()[2],
         dstLOD: 0,
         dstMemoryType: to.kind(),
         dstHost: to.host(),
         dstDevice: to.device(),
-        dstArray: null_mut(),
+        dstArray: to.array(),
         reserved1: null_mut(),
         dstPitch: to_pitch,
         dstHeight: to_height,
@@ -317,9 +392,24 @@ mod tests {
     }
 
     #[test]
-    fn a_place_has_three_numbers_or_none() {
-        assert!(matches!(Place::of(&[], "to"), Ok(None)));
-        assert!(matches!(Place::of(&[1, 2, 3], "to"), Ok(Some(_))));
-        assert!(Place::of(&[1, 2], "to").is_err());
+    fn a_side_has_three_numbers_or_four_or_none() {
+        assert_eq!(Named::of(&[], "to"), Ok(Named::Call));
+        let array = Named::Array(Handle(1), [2, 3, 4]);
+        assert_eq!(Named::of(&[1, 2, 3, 4], "to"), Ok(array));
+        assert!(matches!(Named::of(&[1, 2, 3], "to"), Ok(Named::Device(_))));
+        assert!(Named::of(&[1, 2], "to").is_err());
+    }
+
+    #[test]
+    fn a_part_ends_with_its_array() {
+        let size = [16, 4, 2];
+        assert!(is_within(size, [0; 3], size) && is_within(size, [8, 3, 1], [8, 1, 1]));
+        for (origin, part) in [
+            ([1, 0, 0], size),
+            ([0, 4, 0], [1, 1, 1]),
+            ([0, 0, u64::MAX], [1, 1, 1]),
+        ] {
+            assert!(!is_within(size, origin, part), "{origin:?}");
+        }
     }
 }

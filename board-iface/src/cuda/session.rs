@@ -1,5 +1,6 @@
 //! One guest program's CUDA objects.
 
+use super::arrays::{Array, Mipmapped};
 use super::driver::{DEFAULT_STREAM, Driver};
 use super::generated::types::*;
 use super::generated::{self, Functions};
@@ -7,6 +8,7 @@ use super::linker::Link;
 use super::memory::{Owner, Ranges};
 use super::operations::{Needs, Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged, Window};
+use super::textures::Views;
 use crate::back_end::call::Memory;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::operations::Finished;
@@ -58,6 +60,8 @@ pub struct Session {
     pub(super) staged: Option<Staged>,
     /// What of the device it needs.
     pub(super) copy_needs: Needs,
+    /// Textures and surfaces.
+    pub(super) views: Views,
     /// The context that is current in the thread of the session's calls.
     current: Handle,
 }
@@ -86,6 +90,10 @@ pub enum Data {
     Function(Function),
     /// Of a state of the linker.
     Link(Link),
+    /// Of an array.
+    Array(Array),
+    /// Of an array with mipmaps.
+    Mipmapped(Mipmapped),
     /// Of a pool of memory: whether the session made it.
     Pool {
         /// It is not the device's own.
@@ -158,6 +166,7 @@ impl Session {
             linking_len: 0,
             staged: None,
             copy_needs: Needs::Nothing,
+            views: Views::default(),
             current: Handle::NULL,
         }
     }
@@ -501,6 +510,8 @@ impl Session {
             let is_its = match self.table.data(number) {
                 Some(Data::Of(owner)) => *owner == context,
                 Some(Data::Function(function)) => function.context == context,
+                Some(Data::Array(array)) => array.context == context,
+                Some(Data::Mipmapped(array)) => array.context == context,
                 _ => false,
             };
             if is_its {
@@ -508,6 +519,7 @@ impl Session {
             }
         }
         self.ranges.forget(|owner| owner.context() == context);
+        self.views.forget(context);
         let driver = self.driver;
         let mut all = self.pinned_len;
         self.context(context)?.pinned.clear(driver, &mut all);

@@ -17,6 +17,7 @@
               texts end with a 0"
 )]
 
+mod arrays;
 mod cubin;
 mod device;
 mod fat;

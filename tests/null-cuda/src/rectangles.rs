@@ -1,6 +1,6 @@
 //! Rectangles and boxes: copied, and set.
 
-use super::{Code, INVALID_VALUE, Object, run};
+use super::{Code, INVALID_HANDLE, INVALID_VALUE, Object, run};
 use crate::state::{State, Work};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -57,6 +57,7 @@ pub struct Copy3 {
 
 const HOST: c_int = 1;
 const DEVICE: c_int = 2;
+const ARRAY: c_int = 3;
 
 impl Side2 {
     fn in_space(self, height: usize) -> Side3 {
@@ -78,13 +79,16 @@ impl Side2 {
 
 impl Side3 {
     fn check(&self, width: usize, height: usize) -> Result<(), Code> {
-        let is_plain = self.lod == 0 && self.array.is_null() && self.reserved.is_null();
+        let is_plain = self.lod == 0 && self.reserved.is_null();
         let is_there = match self.kind {
-            HOST => !self.host.is_null() && self.device == 0,
-            DEVICE => self.host.is_null(),
+            HOST => !self.host.is_null() && self.device == 0 && self.array.is_null(),
+            DEVICE => self.host.is_null() && self.array.is_null(),
+            ARRAY => self.host.is_null() && self.device == 0 && !self.array.is_null(),
             _ => false,
         };
-        let fits = self.x + width <= self.pitch && self.y + height <= self.height;
+        // An array knows itself how far its rows are apart.
+        let fits =
+            self.kind == ARRAY || self.x + width <= self.pitch && self.y + height <= self.height;
         match is_plain && is_there && fits {
             true => Ok(()),
             false => Err(INVALID_VALUE),
@@ -92,15 +96,34 @@ impl Side3 {
     }
 
     /// Bytes in front of a row.
-    fn skip(&self, y: usize, z: usize) -> usize {
+    fn skip(&self, [y, z]: [usize; 2]) -> usize {
         ((self.z + z) * self.height + self.y + y) * self.pitch + self.x
+    }
+
+    /// A row of an array's.
+    fn in_array<'a>(
+        &self,
+        state: &'a mut State,
+        [y, z]: [usize; 2],
+        width: usize,
+    ) -> Result<&'a mut [u8], Code> {
+        let context = state.current_handle()?;
+        let array = state.arrays.get_mut(self.array).ok_or(INVALID_HANDLE)?;
+        match array.context == context {
+            true => array.row([self.x, self.y + y, self.z + z], width),
+            false => Err(INVALID_VALUE),
+        }
     }
 
     /// A row's bytes.
     ///
     /// # Safety
     /// The program's memory has the row.
-    unsafe fn row(&self, state: &mut State, skip: usize, width: usize) -> Result<Vec<u8>, Code> {
+    unsafe fn row(&self, state: &mut State, at: [usize; 2], width: usize) -> Result<Vec<u8>, Code> {
+        if self.kind == ARRAY {
+            return Ok(self.in_array(state, at, width)?.to_vec());
+        }
+        let skip = self.skip(at);
         if self.kind == DEVICE {
             return Ok(state.bytes(self.device + skip as u64, width)?.to_vec());
         }
@@ -111,7 +134,12 @@ impl Side3 {
 
     /// # Safety
     /// The program's memory has space for the row.
-    unsafe fn put(&self, state: &mut State, skip: usize, row: &[u8]) -> Result<(), Code> {
+    unsafe fn put(&self, state: &mut State, at: [usize; 2], row: &[u8]) -> Result<(), Code> {
+        if self.kind == ARRAY {
+            self.in_array(state, at, row.len())?.copy_from_slice(row);
+            return Ok(());
+        }
+        let skip = self.skip(at);
         if self.kind == DEVICE {
             let place = state.bytes(self.device + skip as u64, row.len())?;
             place.copy_from_slice(row);
@@ -138,8 +166,8 @@ unsafe fn copy(
             for y in 0..height {
                 // SAFETY: the caller's.
                 unsafe {
-                    let row = from.row(state, from.skip(y, z), width)?;
-                    to.put(state, to.skip(y, z), &row)?;
+                    let row = from.row(state, [y, z], width)?;
+                    to.put(state, [y, z], &row)?;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What there is: contexts and what they have.
 
+use super::arrays::{Array, Mipmapped, View};
 use super::{Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MEMORY, OUT_OF_MEMORY, Object};
 use gil_cuda_common::ptx::Kernel;
 use std::cell::Cell;
@@ -32,6 +33,10 @@ impl<T> Objects<T> {
 
     pub fn remove(&mut self, handle: Object) -> Option<T> {
         self.0.remove(&handle.addr())
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
     }
 
     pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
@@ -173,6 +178,10 @@ pub struct State {
     pub streams: Objects<Stream>,
     pub events: Objects<Event>,
     pub links: Objects<Link>,
+    pub arrays: Objects<Array>,
+    pub mipmapped: Objects<Mipmapped>,
+    /// Textures and surfaces.
+    pub views: BTreeMap<u64, View>,
     /// The primary context and its references.
     pub primary: Option<(usize, u32)>,
     pub pools: Objects<Pool>,
@@ -201,6 +210,9 @@ static STATE: Mutex<State> = Mutex::new(State {
     streams: Objects::new(),
     events: Objects::new(),
     links: Objects::new(),
+    arrays: Objects::new(),
+    mipmapped: Objects::new(),
+    views: BTreeMap::new(),
     primary: None,
     pools: Objects::new(),
     default_pool: 0,
@@ -248,13 +260,18 @@ impl State {
         self.streams.retain(|it| it.context != context);
         self.events.retain(|it| it.context != context);
         self.memory.retain(|_, (owner, _)| *owner != context);
+        self.arrays.retain(|it| it.context != context);
+        self.mipmapped.retain(|it| it.context != context);
+        self.views.retain(|_, it| it.context != context);
         if CURRENT.get() == context {
             CURRENT.set(0);
         }
     }
 
     pub fn used(&self) -> u64 {
-        self.memory.values().map(|(_, it)| it.len() as u64).sum()
+        let plain = self.memory.values().map(|(_, it)| it.len());
+        let arrays = self.arrays.all().map(|it| it.bytes.len());
+        plain.chain(arrays).map(|len| len as u64).sum()
     }
 
     pub fn allocate(&mut self, context: usize, bytes: u64) -> Result<u64, Code> {

@@ -39,6 +39,8 @@ pub enum Kind {
     Link,
     /// `CUmemoryPool`
     Pool,
+    /// `CUmipmappedArray`
+    MipmappedArray,
     /// `CUmodule`
     Module,
     /// `CUstream`
@@ -62,6 +64,7 @@ impl Kind {
             Self::Library => "CUlibrary",
             Self::Link => "CUlinkState",
             Self::Pool => "CUmemoryPool",
+            Self::MipmappedArray => "CUmipmappedArray",
             Self::Module => "CUmodule",
             Self::Stream => "CUstream",
             Self::UserObject => "CUuserObject",
@@ -82,6 +85,7 @@ impl Kind {
             Self::Library => 400,
             Self::Link => 400,
             Self::Pool => 1,
+            Self::MipmappedArray => 400,
             Self::Module => 400,
             Self::Stream => 400,
             Self::UserObject => 1,
@@ -102,6 +106,7 @@ impl Kind {
             Self::Library => None,
             Self::Link => None,
             Self::Pool => None,
+            Self::MipmappedArray => None,
             Self::Module => None,
             Self::Stream => None,
             Self::UserObject => None,
@@ -739,6 +744,64 @@ pub const CU_STREAM_WRITE_VALUE32_V2: Op = Op::new(API, 625);
 pub const CU_STREAM_BATCH_MEM_OP: Op = Op::new(API, 626);
 /// `cuStreamBatchMemOp_v2`.
 pub const CU_STREAM_BATCH_MEM_OP_V2: Op = Op::new(API, 627);
+/// `cuArrayCreate_v2`.
+pub const CU_ARRAY_CREATE_V2: Op = Op::new(API, 640);
+/// `cuArray3DCreate_v2`.
+pub const CU_ARRAY3D_CREATE_V2: Op = Op::new(API, 641);
+/// `cuArrayDestroy`.
+pub const CU_ARRAY_DESTROY: Op = Op::new(API, 642);
+/// `cuMipmappedArrayCreate`.
+pub const CU_MIPMAPPED_ARRAY_CREATE: Op = Op::new(API, 643);
+/// `cuMipmappedArrayGetLevel`.
+pub const CU_MIPMAPPED_ARRAY_GET_LEVEL: Op = Op::new(API, 644);
+/// `cuMipmappedArrayDestroy`.
+pub const CU_MIPMAPPED_ARRAY_DESTROY: Op = Op::new(API, 645);
+/// `cuArrayGetDescriptor_v2`.
+pub const CU_ARRAY_GET_DESCRIPTOR_V2: Op = Op::new(API, 646);
+/// `cuArray3DGetDescriptor_v2`.
+pub const CU_ARRAY3D_GET_DESCRIPTOR_V2: Op = Op::new(API, 647);
+/// `cuArrayGetPlane`.
+pub const CU_ARRAY_GET_PLANE: Op = Op::new(API, 648);
+/// `cuArrayGetSparseProperties`.
+pub const CU_ARRAY_GET_SPARSE_PROPERTIES: Op = Op::new(API, 649);
+/// `cuMipmappedArrayGetSparseProperties`.
+pub const CU_MIPMAPPED_ARRAY_GET_SPARSE_PROPERTIES: Op = Op::new(API, 650);
+/// `cuArrayGetMemoryRequirements`.
+pub const CU_ARRAY_GET_MEMORY_REQUIREMENTS: Op = Op::new(API, 651);
+/// `cuMipmappedArrayGetMemoryRequirements`.
+pub const CU_MIPMAPPED_ARRAY_GET_MEMORY_REQUIREMENTS: Op = Op::new(API, 652);
+/// `cuMemcpyHtoA_v2`.
+pub const CU_MEMCPY_HTO_A_V2: Op = Op::new(API, 660);
+/// `cuMemcpyAtoH_v2`.
+pub const CU_MEMCPY_ATO_H_V2: Op = Op::new(API, 661);
+/// `cuMemcpyDtoA_v2`.
+pub const CU_MEMCPY_DTO_A_V2: Op = Op::new(API, 662);
+/// `cuMemcpyAtoD_v2`.
+pub const CU_MEMCPY_ATO_D_V2: Op = Op::new(API, 663);
+/// `cuMemcpyAtoA_v2`.
+pub const CU_MEMCPY_ATO_A_V2: Op = Op::new(API, 664);
+/// `cuMemcpyHtoAAsync_v2`.
+pub const CU_MEMCPY_HTO_A_ASYNC_V2: Op = Op::new(API, 665);
+/// `cuMemcpyAtoHAsync_v2`.
+pub const CU_MEMCPY_ATO_H_ASYNC_V2: Op = Op::new(API, 666);
+/// `cuTexObjectCreate`.
+pub const CU_TEX_OBJECT_CREATE: Op = Op::new(API, 670);
+/// `cuTexObjectDestroy`.
+pub const CU_TEX_OBJECT_DESTROY: Op = Op::new(API, 671);
+/// `cuTexObjectGetResourceDesc`.
+pub const CU_TEX_OBJECT_GET_RESOURCE_DESC: Op = Op::new(API, 672);
+/// `cuTexObjectGetTextureDesc`.
+pub const CU_TEX_OBJECT_GET_TEXTURE_DESC: Op = Op::new(API, 673);
+/// `cuTexObjectGetResourceViewDesc`.
+pub const CU_TEX_OBJECT_GET_RESOURCE_VIEW_DESC: Op = Op::new(API, 674);
+/// `cuSurfObjectCreate`.
+pub const CU_SURF_OBJECT_CREATE: Op = Op::new(API, 675);
+/// `cuSurfObjectDestroy`.
+pub const CU_SURF_OBJECT_DESTROY: Op = Op::new(API, 676);
+/// `cuSurfObjectGetResourceDesc`.
+pub const CU_SURF_OBJECT_GET_RESOURCE_DESC: Op = Op::new(API, 677);
+/// `cuDeviceGetTexture1DLinearMaxWidth`.
+pub const CU_DEVICE_GET_TEXTURE1D_LINEAR_MAX_WIDTH: Op = Op::new(API, 678);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2305,6 +2368,151 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 627,
         name: "cuStreamBatchMemOp_v2",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 640,
+        name: "cuArrayCreate_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 641,
+        name: "cuArray3DCreate_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 642,
+        name: "cuArrayDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 643,
+        name: "cuMipmappedArrayCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 644,
+        name: "cuMipmappedArrayGetLevel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 645,
+        name: "cuMipmappedArrayDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 646,
+        name: "cuArrayGetDescriptor_v2",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 647,
+        name: "cuArray3DGetDescriptor_v2",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 648,
+        name: "cuArrayGetPlane",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 649,
+        name: "cuArrayGetSparseProperties",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 650,
+        name: "cuMipmappedArrayGetSparseProperties",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 651,
+        name: "cuArrayGetMemoryRequirements",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 652,
+        name: "cuMipmappedArrayGetMemoryRequirements",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 660,
+        name: "cuMemcpyHtoA_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 661,
+        name: "cuMemcpyAtoH_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 662,
+        name: "cuMemcpyDtoA_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 663,
+        name: "cuMemcpyAtoD_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 664,
+        name: "cuMemcpyAtoA_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 665,
+        name: "cuMemcpyHtoAAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 666,
+        name: "cuMemcpyAtoHAsync_v2",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 670,
+        name: "cuTexObjectCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 671,
+        name: "cuTexObjectDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 672,
+        name: "cuTexObjectGetResourceDesc",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 673,
+        name: "cuTexObjectGetTextureDesc",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 674,
+        name: "cuTexObjectGetResourceViewDesc",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 675,
+        name: "cuSurfObjectCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 676,
+        name: "cuSurfObjectDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 677,
+        name: "cuSurfObjectGetResourceDesc",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 678,
+        name: "cuDeviceGetTexture1DLinearMaxWidth",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -3929,6 +4137,297 @@ pub struct GilLinkedReply<'a> {
     pub cubin: OutData<'a>,
 }
 
+/// Arguments of `cuArrayCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArrayCreateV2Args {
+    pub current: Handle,
+    pub new: Handle,
+    pub layout: Vec<u64>,
+}
+
+/// Reply of `cuArrayCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArrayCreateV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuArray3DCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArray3DCreateV2Args {
+    pub current: Handle,
+    pub new: Handle,
+    pub layout: Vec<u64>,
+}
+
+/// Reply of `cuArray3DCreate_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArray3DCreateV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuArrayDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArrayDestroyArgs {
+    pub hArray: Handle,
+}
+
+/// Reply of `cuArrayDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuArrayDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMipmappedArrayCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayCreateArgs {
+    pub current: Handle,
+    pub new: Handle,
+    pub layout: Vec<u64>,
+    pub levels: u32,
+}
+
+/// Reply of `cuMipmappedArrayCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayCreateReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMipmappedArrayGetLevel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayGetLevelArgs {
+    pub hMipmappedArray: Handle,
+    pub new: Handle,
+    pub level: u32,
+}
+
+/// Reply of `cuMipmappedArrayGetLevel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayGetLevelReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMipmappedArrayDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayDestroyArgs {
+    pub hMipmappedArray: Handle,
+}
+
+/// Reply of `cuMipmappedArrayDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMipmappedArrayDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyHtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyHtoAV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyHtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyHtoAV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyAtoH_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoHV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyAtoH_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoHV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyDtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyDtoAV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyDtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyDtoAV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyAtoD_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoDV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyAtoD_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoDV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyAtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoAV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyAtoA_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoAV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyHtoAAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyHtoAAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyHtoAAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyHtoAAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemcpyAtoHAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoHAsyncV2Args<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub to: Vec<u64>,
+    pub from: Vec<u64>,
+    pub size: Vec<u64>,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub room: OutRoom,
+    pub event: NewEvent,
+}
+
+/// Reply of `cuMemcpyAtoHAsync_v2`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemcpyAtoHAsyncV2Reply {
+    pub result: i32,
+}
+
+/// Arguments of `cuTexObjectCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTexObjectCreateArgs {
+    pub current: Handle,
+    pub resource: Vec<u64>,
+    pub texture: Vec<u64>,
+    pub view: Vec<u64>,
+}
+
+/// Reply of `cuTexObjectCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTexObjectCreateReply {
+    pub result: i32,
+    pub object: u64,
+}
+
+/// Arguments of `cuTexObjectDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTexObjectDestroyArgs {
+    pub object: u64,
+}
+
+/// Reply of `cuTexObjectDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTexObjectDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuSurfObjectCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuSurfObjectCreateArgs {
+    pub current: Handle,
+    pub resource: Vec<u64>,
+}
+
+/// Reply of `cuSurfObjectCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuSurfObjectCreateReply {
+    pub result: i32,
+    pub object: u64,
+}
+
+/// Arguments of `cuSurfObjectDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuSurfObjectDestroyArgs {
+    pub object: u64,
+}
+
+/// Reply of `cuSurfObjectDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuSurfObjectDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuDeviceGetTexture1DLinearMaxWidth`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetTexture1DLinearMaxWidthArgs {
+    pub maxWidthInElements: bool,
+    pub format: i32,
+    pub numChannels: u32,
+    pub dev: i32,
+}
+
+/// Reply of `cuDeviceGetTexture1DLinearMaxWidth`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetTexture1DLinearMaxWidthReply {
+    pub result: i32,
+    pub maxWidthInElements: u64,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -4232,6 +4731,66 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             effect.uses(&args.state);
             effect
         }
+        CU_ARRAY_CREATE_V2 => {
+            succeeded(result, 0)?;
+            let args: CuArrayCreateV2Args = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
+            effect
+        }
+        CU_ARRAY3D_CREATE_V2 => {
+            succeeded(result, 0)?;
+            let args: CuArray3DCreateV2Args = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
+            effect
+        }
+        CU_ARRAY_DESTROY => {
+            succeeded(result, 0)?;
+            let args: CuArrayDestroyArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.hArray);
+            effect
+        }
+        CU_MIPMAPPED_ARRAY_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuMipmappedArrayCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
+            effect
+        }
+        CU_MIPMAPPED_ARRAY_GET_LEVEL => {
+            succeeded(result, 0)?;
+            let args: CuMipmappedArrayGetLevelArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.hMipmappedArray);
+            effect.makes(args.new);
+            effect
+        }
+        CU_MIPMAPPED_ARRAY_DESTROY => {
+            succeeded(result, 0)?;
+            let args: CuMipmappedArrayDestroyArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.hMipmappedArray);
+            effect
+        }
+        CU_TEX_OBJECT_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuTexObjectCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        CU_SURF_OBJECT_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuSurfObjectCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
         _ => return None,
     })
 }
@@ -4273,6 +4832,13 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEM_FREE_ASYNC => decode::<CuMemFreeAsyncArgs>(args)?.hStream.0,
         CU_LAUNCH_KERNEL_EX => decode::<CuLaunchKernelExArgs<'_>>(args)?.current.0,
         CU_LAUNCH_COOPERATIVE_KERNEL => decode::<CuLaunchCooperativeKernelArgs<'_>>(args)?.hStream.0,
+        CU_MEMCPY_HTO_A_V2 => decode::<CuMemcpyHtoAV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY_ATO_H_V2 => decode::<CuMemcpyAtoHV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY_DTO_A_V2 => decode::<CuMemcpyDtoAV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY_ATO_D_V2 => decode::<CuMemcpyAtoDV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY_ATO_A_V2 => decode::<CuMemcpyAtoAV2Args<'_>>(args)?.current.0,
+        CU_MEMCPY_HTO_A_ASYNC_V2 => decode::<CuMemcpyHtoAAsyncV2Args<'_>>(args)?.hStream.0,
+        CU_MEMCPY_ATO_H_ASYNC_V2 => decode::<CuMemcpyAtoHAsyncV2Args<'_>>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
         _ => return None,
     })

@@ -30,6 +30,8 @@ pub enum Kind {
     Library,
     /// `cudaMemPool_t`
     Pool,
+    /// `cudaMipmappedArray_t`
+    MipmappedArray,
     /// `cudaStream_t`
     Stream,
     /// `cudaUserObject_t`
@@ -49,6 +51,7 @@ impl Kind {
             Self::Kernel => "cudaKernel_t",
             Self::Library => "cudaLibrary_t",
             Self::Pool => "cudaMemPool_t",
+            Self::MipmappedArray => "cudaMipmappedArray_t",
             Self::Stream => "cudaStream_t",
             Self::UserObject => "cudaUserObject_t",
         }
@@ -66,6 +69,7 @@ impl Kind {
             Self::Kernel => 400,
             Self::Library => 400,
             Self::Pool => 1,
+            Self::MipmappedArray => 400,
             Self::Stream => 400,
             Self::UserObject => 1,
         }
@@ -83,6 +87,7 @@ impl Kind {
             Self::Kernel => None,
             Self::Library => None,
             Self::Pool => None,
+            Self::MipmappedArray => None,
             Self::Stream => None,
             Self::UserObject => None,
         }
@@ -569,6 +574,72 @@ pub const CUDA_STREAM_UPDATE_CAPTURE_DEPENDENCIES_PTSZ: Op = Op::new(API, 585);
 pub const CUDA_GRAPH_UPLOAD_PTSZ: Op = Op::new(API, 586);
 /// `cudaGraphLaunch_ptsz`.
 pub const CUDA_GRAPH_LAUNCH_PTSZ: Op = Op::new(API, 587);
+/// `cudaMallocArray`.
+pub const CUDA_MALLOC_ARRAY: Op = Op::new(API, 640);
+/// `cudaMalloc3DArray`.
+pub const CUDA_MALLOC3D_ARRAY: Op = Op::new(API, 641);
+/// `cudaFreeArray`.
+pub const CUDA_FREE_ARRAY: Op = Op::new(API, 642);
+/// `cudaMallocMipmappedArray`.
+pub const CUDA_MALLOC_MIPMAPPED_ARRAY: Op = Op::new(API, 643);
+/// `cudaGetMipmappedArrayLevel`.
+pub const CUDA_GET_MIPMAPPED_ARRAY_LEVEL: Op = Op::new(API, 644);
+/// `cudaFreeMipmappedArray`.
+pub const CUDA_FREE_MIPMAPPED_ARRAY: Op = Op::new(API, 645);
+/// `cudaArrayGetInfo`.
+pub const CUDA_ARRAY_GET_INFO: Op = Op::new(API, 646);
+/// `cudaArrayGetPlane`.
+pub const CUDA_ARRAY_GET_PLANE: Op = Op::new(API, 647);
+/// `cudaArrayGetSparseProperties`.
+pub const CUDA_ARRAY_GET_SPARSE_PROPERTIES: Op = Op::new(API, 648);
+/// `cudaMipmappedArrayGetSparseProperties`.
+pub const CUDA_MIPMAPPED_ARRAY_GET_SPARSE_PROPERTIES: Op = Op::new(API, 649);
+/// `cudaArrayGetMemoryRequirements`.
+pub const CUDA_ARRAY_GET_MEMORY_REQUIREMENTS: Op = Op::new(API, 650);
+/// `cudaMipmappedArrayGetMemoryRequirements`.
+pub const CUDA_MIPMAPPED_ARRAY_GET_MEMORY_REQUIREMENTS: Op = Op::new(API, 651);
+/// `cudaGetChannelDesc`.
+pub const CUDA_GET_CHANNEL_DESC: Op = Op::new(API, 652);
+/// `cudaCreateChannelDesc`.
+pub const CUDA_CREATE_CHANNEL_DESC: Op = Op::new(API, 653);
+/// `cudaMemcpy2DToArray`.
+pub const CUDA_MEMCPY2D_TO_ARRAY: Op = Op::new(API, 654);
+/// `cudaMemcpy2DToArrayAsync`.
+pub const CUDA_MEMCPY2D_TO_ARRAY_ASYNC: Op = Op::new(API, 655);
+/// `cudaMemcpy2DFromArray`.
+pub const CUDA_MEMCPY2D_FROM_ARRAY: Op = Op::new(API, 656);
+/// `cudaMemcpy2DFromArrayAsync`.
+pub const CUDA_MEMCPY2D_FROM_ARRAY_ASYNC: Op = Op::new(API, 657);
+/// `cudaMemcpy2DArrayToArray`.
+pub const CUDA_MEMCPY2D_ARRAY_TO_ARRAY: Op = Op::new(API, 658);
+/// `cudaMemcpyToArray`.
+pub const CUDA_MEMCPY_TO_ARRAY: Op = Op::new(API, 659);
+/// `cudaMemcpyToArrayAsync`.
+pub const CUDA_MEMCPY_TO_ARRAY_ASYNC: Op = Op::new(API, 660);
+/// `cudaMemcpyFromArray`.
+pub const CUDA_MEMCPY_FROM_ARRAY: Op = Op::new(API, 661);
+/// `cudaMemcpyFromArrayAsync`.
+pub const CUDA_MEMCPY_FROM_ARRAY_ASYNC: Op = Op::new(API, 662);
+/// `cudaMemcpyArrayToArray`.
+pub const CUDA_MEMCPY_ARRAY_TO_ARRAY: Op = Op::new(API, 663);
+/// `cudaCreateTextureObject`.
+pub const CUDA_CREATE_TEXTURE_OBJECT: Op = Op::new(API, 670);
+/// `cudaDestroyTextureObject`.
+pub const CUDA_DESTROY_TEXTURE_OBJECT: Op = Op::new(API, 671);
+/// `cudaGetTextureObjectResourceDesc`.
+pub const CUDA_GET_TEXTURE_OBJECT_RESOURCE_DESC: Op = Op::new(API, 672);
+/// `cudaGetTextureObjectTextureDesc`.
+pub const CUDA_GET_TEXTURE_OBJECT_TEXTURE_DESC: Op = Op::new(API, 673);
+/// `cudaGetTextureObjectResourceViewDesc`.
+pub const CUDA_GET_TEXTURE_OBJECT_RESOURCE_VIEW_DESC: Op = Op::new(API, 674);
+/// `cudaCreateSurfaceObject`.
+pub const CUDA_CREATE_SURFACE_OBJECT: Op = Op::new(API, 675);
+/// `cudaDestroySurfaceObject`.
+pub const CUDA_DESTROY_SURFACE_OBJECT: Op = Op::new(API, 676);
+/// `cudaGetSurfaceObjectResourceDesc`.
+pub const CUDA_GET_SURFACE_OBJECT_RESOURCE_DESC: Op = Op::new(API, 677);
+/// `cudaDeviceGetTexture1DLinearMaxWidth`.
+pub const CUDA_DEVICE_GET_TEXTURE1D_LINEAR_MAX_WIDTH: Op = Op::new(API, 678);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1755,6 +1826,171 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 587,
         name: "cudaGraphLaunch_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 640,
+        name: "cudaMallocArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 641,
+        name: "cudaMalloc3DArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 642,
+        name: "cudaFreeArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 643,
+        name: "cudaMallocMipmappedArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 644,
+        name: "cudaGetMipmappedArrayLevel",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 645,
+        name: "cudaFreeMipmappedArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 646,
+        name: "cudaArrayGetInfo",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 647,
+        name: "cudaArrayGetPlane",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 648,
+        name: "cudaArrayGetSparseProperties",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 649,
+        name: "cudaMipmappedArrayGetSparseProperties",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 650,
+        name: "cudaArrayGetMemoryRequirements",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 651,
+        name: "cudaMipmappedArrayGetMemoryRequirements",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 652,
+        name: "cudaGetChannelDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 653,
+        name: "cudaCreateChannelDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 654,
+        name: "cudaMemcpy2DToArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 655,
+        name: "cudaMemcpy2DToArrayAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 656,
+        name: "cudaMemcpy2DFromArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 657,
+        name: "cudaMemcpy2DFromArrayAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 658,
+        name: "cudaMemcpy2DArrayToArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 659,
+        name: "cudaMemcpyToArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 660,
+        name: "cudaMemcpyToArrayAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 661,
+        name: "cudaMemcpyFromArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 662,
+        name: "cudaMemcpyFromArrayAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 663,
+        name: "cudaMemcpyArrayToArray",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 670,
+        name: "cudaCreateTextureObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 671,
+        name: "cudaDestroyTextureObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 672,
+        name: "cudaGetTextureObjectResourceDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 673,
+        name: "cudaGetTextureObjectTextureDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 674,
+        name: "cudaGetTextureObjectResourceViewDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 675,
+        name: "cudaCreateSurfaceObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 676,
+        name: "cudaDestroySurfaceObject",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 677,
+        name: "cudaGetSurfaceObjectResourceDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 678,
+        name: "cudaDeviceGetTexture1DLinearMaxWidth",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

@@ -84,10 +84,12 @@ fn types(api: &Api, out: &mut String) {
         for field in fields {
             let (ty, f) = (&field.c.ctype, &field.c.name);
             let count = field.count.map(|n| format!("[{n}]")).unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "_Static_assert(SAME(__typeof__((({name} *)0)->{f}), {ty}{count}), \"{name}.{f}\");"
-            );
+            let at = format!("(({name} *)0)->{f}");
+            let is_same = match field.is_union {
+                true => format!("sizeof({at}) == sizeof({ty}{count})"),
+                false => format!("SAME(__typeof__({at}), {ty}{count})"),
+            };
+            let _ = writeln!(out, "_Static_assert({is_same}, \"{name}.{f}\");");
         }
     }
 }

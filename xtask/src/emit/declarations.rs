@@ -62,7 +62,8 @@ fn scalars(api: &Api, out: &mut String) {
 
 fn handles(api: &Api, out: &mut String) {
     for (name, handle) in &api.handles {
-        let _ = writeln!(out, "typedef struct {} *{name};", handle.target);
+        let constant = if handle.constant { "const " } else { "" };
+        let _ = writeln!(out, "typedef {constant}struct {} *{name};", handle.target);
     }
     out.push('\n');
 }

@@ -202,7 +202,7 @@ fn kinds(api: &Api, krate: &str, out: &mut String) {
         return;
     }
     out.push_str("/// Kinds of objects.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\npub enum Kind {\n");
-    for (ctype, handle) in &api.handles {
+    for (ctype, handle) in own_handles(api) {
         let _ = writeln!(out, "/// `{ctype}`\n{},", handle.kind);
     }
     out.push_str("}\n\nimpl Kind {\n");
@@ -245,16 +245,21 @@ fn method(
     doc: &str,
     name: &str,
     ty: &str,
-    value: impl Fn(&str, &crate::spec::model::Handle) -> String,
+    value: impl Fn(&str, &Handle) -> String,
 ) {
     let _ = writeln!(
         out,
         "{doc}\npub const fn {name}(self) -> {ty} {{ match self {{"
     );
-    for (ctype, handle) in &api.handles {
+    for (ctype, handle) in own_handles(api) {
         let _ = writeln!(out, "Self::{} => {},", handle.kind, value(ctype, handle));
     }
     out.push_str("} }\n\n");
+}
+
+/// Each kind's own handle.
+fn own_handles(api: &Api) -> impl Iterator<Item = (&String, &Handle)> {
+    api.handles.iter().filter(|(_, handle)| !handle.constant)
 }
 
 const DERIVES: &str = "#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]";

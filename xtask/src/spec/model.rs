@@ -178,6 +178,8 @@ pub struct Handle {
     pub kind: String,
     /// The opaque structure it points to.
     pub target: String,
+    /// Whether that is constant: another handle of the kind is the kind's own.
+    pub constant: bool,
     /// The error for a handle that is none.
     pub invalid: String,
     /// The call that retains.
@@ -193,6 +195,8 @@ pub struct Field {
     pub c: CParam,
     /// The number of elements, for an array.
     pub count: Option<usize>,
+    /// Whether the header has a union there, of which the type has the size alone.
+    pub is_union: bool,
 }
 
 /// A constant.

@@ -58,6 +58,8 @@ pub struct RawErrors {
 pub struct RawHandle {
     pub kind: String,
     pub target: Option<String>,
+    #[serde(default)]
+    pub constant: bool,
     pub invalid: String,
     pub retain: Option<String>,
     pub release: Option<String>,

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 102] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 120] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -129,6 +129,24 @@ static DISPATCH: [(u16, DispatchFn<Session>); 102] = [
     (520, cu_link_complete),
     (521, cu_link_destroy),
     (522, gil_linked),
+    (640, cu_array_create_v2),
+    (641, cu_array3d_create_v2),
+    (642, cu_array_destroy),
+    (643, cu_mipmapped_array_create),
+    (644, cu_mipmapped_array_get_level),
+    (645, cu_mipmapped_array_destroy),
+    (660, cu_memcpy_hto_a_v2),
+    (661, cu_memcpy_ato_h_v2),
+    (662, cu_memcpy_dto_a_v2),
+    (663, cu_memcpy_ato_d_v2),
+    (664, cu_memcpy_ato_a_v2),
+    (665, cu_memcpy_hto_a_async_v2),
+    (666, cu_memcpy_ato_h_async_v2),
+    (670, cu_tex_object_create),
+    (671, cu_tex_object_destroy),
+    (675, cu_surf_object_create),
+    (676, cu_surf_object_destroy),
+    (678, cu_device_get_texture1d_linear_max_width),
     (1001, gil_mark),
     (1002, gil_retire),
 ];
@@ -1547,6 +1565,192 @@ fn gil_linked(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec
     Board::gil_linked(session, call, args)
 }
 
+fn cu_array_create_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuArrayCreateV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_array_create_v2(session, call, args)?)
+}
+
+fn cu_array3d_create_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuArray3DCreateV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_array3d_create_v2(session, call, args)?)
+}
+
+fn cu_array_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuArrayDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_array_destroy(session, call, args)?)
+}
+
+fn cu_mipmapped_array_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMipmappedArrayCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mipmapped_array_create(session, call, args)?)
+}
+
+fn cu_mipmapped_array_get_level(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMipmappedArrayGetLevelArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mipmapped_array_get_level(session, call, args)?)
+}
+
+fn cu_mipmapped_array_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMipmappedArrayDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mipmapped_array_destroy(session, call, args)?)
+}
+
+fn cu_memcpy_hto_a_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyHtoAV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_hto_a_v2(session, call, args)?)
+}
+
+fn cu_memcpy_ato_h_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyAtoHV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_ato_h_v2(session, call, args)?)
+}
+
+fn cu_memcpy_dto_a_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyDtoAV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_dto_a_v2(session, call, args)?)
+}
+
+fn cu_memcpy_ato_d_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyAtoDV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_ato_d_v2(session, call, args)?)
+}
+
+fn cu_memcpy_ato_a_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyAtoAV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_ato_a_v2(session, call, args)?)
+}
+
+fn cu_memcpy_hto_a_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyHtoAAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_hto_a_async_v2(session, call, args)?)
+}
+
+fn cu_memcpy_ato_h_async_v2(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemcpyAtoHAsyncV2Args = back_end::decode(args)?;
+    back_end::encode(&Board::cu_memcpy_ato_h_async_v2(session, call, args)?)
+}
+
+fn cu_tex_object_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTexObjectCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tex_object_create(session, call, args)?)
+}
+
+fn cu_tex_object_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTexObjectDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tex_object_destroy(session, call, args)?)
+}
+
+fn cu_surf_object_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuSurfObjectCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_surf_object_create(session, call, args)?)
+}
+
+fn cu_surf_object_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuSurfObjectDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_surf_object_destroy(session, call, args)?)
+}
+
+fn cu_device_get_texture1d_linear_max_width(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetTexture1DLinearMaxWidthArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuDeviceGetTexture1DLinearMaxWidth else {
+        return back_end::encode(&wire::CuDeviceGetTexture1DLinearMaxWidthReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let mut maxWidthInElements: usize = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            if args.maxWidthInElements {
+                &mut maxWidthInElements
+            } else {
+                ptr::null_mut()
+            },
+            args.format,
+            args.numChannels,
+            args.dev,
+        )
+    });
+    back_end::encode(&wire::CuDeviceGetTexture1DLinearMaxWidthReply {
+        result,
+        maxWidthInElements: maxWidthInElements as u64,
+    })
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -1799,6 +2003,33 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         521 => back_end::encode(&wire::CuLinkDestroyReply { result }),
         522 => back_end::encode(&wire::GilLinkedReply {
+            result,
+            ..Default::default()
+        }),
+        640 => back_end::encode(&wire::CuArrayCreateV2Reply { result }),
+        641 => back_end::encode(&wire::CuArray3DCreateV2Reply { result }),
+        642 => back_end::encode(&wire::CuArrayDestroyReply { result }),
+        643 => back_end::encode(&wire::CuMipmappedArrayCreateReply { result }),
+        644 => back_end::encode(&wire::CuMipmappedArrayGetLevelReply { result }),
+        645 => back_end::encode(&wire::CuMipmappedArrayDestroyReply { result }),
+        660 => back_end::encode(&wire::CuMemcpyHtoAV2Reply { result }),
+        661 => back_end::encode(&wire::CuMemcpyAtoHV2Reply { result }),
+        662 => back_end::encode(&wire::CuMemcpyDtoAV2Reply { result }),
+        663 => back_end::encode(&wire::CuMemcpyAtoDV2Reply { result }),
+        664 => back_end::encode(&wire::CuMemcpyAtoAV2Reply { result }),
+        665 => back_end::encode(&wire::CuMemcpyHtoAAsyncV2Reply { result }),
+        666 => back_end::encode(&wire::CuMemcpyAtoHAsyncV2Reply { result }),
+        670 => back_end::encode(&wire::CuTexObjectCreateReply {
+            result,
+            ..Default::default()
+        }),
+        671 => back_end::encode(&wire::CuTexObjectDestroyReply { result }),
+        675 => back_end::encode(&wire::CuSurfObjectCreateReply {
+            result,
+            ..Default::default()
+        }),
+        676 => back_end::encode(&wire::CuSurfObjectDestroyReply { result }),
+        678 => back_end::encode(&wire::CuDeviceGetTexture1DLinearMaxWidthReply {
             result,
             ..Default::default()
         }),

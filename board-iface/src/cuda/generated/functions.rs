@@ -209,6 +209,42 @@ pub struct Functions {
     pub cuLinkComplete: Option<cuLinkComplete_fn>,
     /// `cuLinkDestroy`.
     pub cuLinkDestroy: Option<cuLinkDestroy_fn>,
+    /// `cuArrayCreate_v2`.
+    pub cuArrayCreate_v2: Option<cuArrayCreate_v2_fn>,
+    /// `cuArray3DCreate_v2`.
+    pub cuArray3DCreate_v2: Option<cuArray3DCreate_v2_fn>,
+    /// `cuArrayDestroy`.
+    pub cuArrayDestroy: Option<cuArrayDestroy_fn>,
+    /// `cuMipmappedArrayCreate`.
+    pub cuMipmappedArrayCreate: Option<cuMipmappedArrayCreate_fn>,
+    /// `cuMipmappedArrayGetLevel`.
+    pub cuMipmappedArrayGetLevel: Option<cuMipmappedArrayGetLevel_fn>,
+    /// `cuMipmappedArrayDestroy`.
+    pub cuMipmappedArrayDestroy: Option<cuMipmappedArrayDestroy_fn>,
+    /// `cuMemcpyHtoA_v2`.
+    pub cuMemcpyHtoA_v2: Option<cuMemcpyHtoA_v2_fn>,
+    /// `cuMemcpyAtoH_v2`.
+    pub cuMemcpyAtoH_v2: Option<cuMemcpyAtoH_v2_fn>,
+    /// `cuMemcpyDtoA_v2`.
+    pub cuMemcpyDtoA_v2: Option<cuMemcpyDtoA_v2_fn>,
+    /// `cuMemcpyAtoD_v2`.
+    pub cuMemcpyAtoD_v2: Option<cuMemcpyAtoD_v2_fn>,
+    /// `cuMemcpyAtoA_v2`.
+    pub cuMemcpyAtoA_v2: Option<cuMemcpyAtoA_v2_fn>,
+    /// `cuMemcpyHtoAAsync_v2`.
+    pub cuMemcpyHtoAAsync_v2: Option<cuMemcpyHtoAAsync_v2_fn>,
+    /// `cuMemcpyAtoHAsync_v2`.
+    pub cuMemcpyAtoHAsync_v2: Option<cuMemcpyAtoHAsync_v2_fn>,
+    /// `cuTexObjectCreate`.
+    pub cuTexObjectCreate: Option<cuTexObjectCreate_fn>,
+    /// `cuTexObjectDestroy`.
+    pub cuTexObjectDestroy: Option<cuTexObjectDestroy_fn>,
+    /// `cuSurfObjectCreate`.
+    pub cuSurfObjectCreate: Option<cuSurfObjectCreate_fn>,
+    /// `cuSurfObjectDestroy`.
+    pub cuSurfObjectDestroy: Option<cuSurfObjectDestroy_fn>,
+    /// `cuDeviceGetTexture1DLinearMaxWidth`.
+    pub cuDeviceGetTexture1DLinearMaxWidth: Option<cuDeviceGetTexture1DLinearMaxWidth_fn>,
 }
 
 impl Functions {
@@ -328,6 +364,26 @@ impl Functions {
                 cuLinkAddFile_v2: function(find(c"cuLinkAddFile_v2")),
                 cuLinkComplete: function(find(c"cuLinkComplete")),
                 cuLinkDestroy: function(find(c"cuLinkDestroy")),
+                cuArrayCreate_v2: function(find(c"cuArrayCreate_v2")),
+                cuArray3DCreate_v2: function(find(c"cuArray3DCreate_v2")),
+                cuArrayDestroy: function(find(c"cuArrayDestroy")),
+                cuMipmappedArrayCreate: function(find(c"cuMipmappedArrayCreate")),
+                cuMipmappedArrayGetLevel: function(find(c"cuMipmappedArrayGetLevel")),
+                cuMipmappedArrayDestroy: function(find(c"cuMipmappedArrayDestroy")),
+                cuMemcpyHtoA_v2: function(find(c"cuMemcpyHtoA_v2")),
+                cuMemcpyAtoH_v2: function(find(c"cuMemcpyAtoH_v2")),
+                cuMemcpyDtoA_v2: function(find(c"cuMemcpyDtoA_v2")),
+                cuMemcpyAtoD_v2: function(find(c"cuMemcpyAtoD_v2")),
+                cuMemcpyAtoA_v2: function(find(c"cuMemcpyAtoA_v2")),
+                cuMemcpyHtoAAsync_v2: function(find(c"cuMemcpyHtoAAsync_v2")),
+                cuMemcpyAtoHAsync_v2: function(find(c"cuMemcpyAtoHAsync_v2")),
+                cuTexObjectCreate: function(find(c"cuTexObjectCreate")),
+                cuTexObjectDestroy: function(find(c"cuTexObjectDestroy")),
+                cuSurfObjectCreate: function(find(c"cuSurfObjectCreate")),
+                cuSurfObjectDestroy: function(find(c"cuSurfObjectDestroy")),
+                cuDeviceGetTexture1DLinearMaxWidth: function(find(
+                    c"cuDeviceGetTexture1DLinearMaxWidth",
+                )),
             }
         }
     }

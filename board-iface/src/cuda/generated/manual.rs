@@ -720,6 +720,176 @@ pub trait Manual {
         args: wire::GilLinkedArgs,
     ) -> Result<Vec<u8>, Refusal>;
 
+    /// `cuArrayCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayCreateV2Args,
+    ) -> Result<wire::CuArrayCreateV2Reply, Refusal>;
+
+    /// `cuArray3DCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array3d_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArray3DCreateV2Args,
+    ) -> Result<wire::CuArray3DCreateV2Reply, Refusal>;
+
+    /// `cuArrayDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayDestroyArgs,
+    ) -> Result<wire::CuArrayDestroyReply, Refusal>;
+
+    /// `cuMipmappedArrayCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayCreateArgs,
+    ) -> Result<wire::CuMipmappedArrayCreateReply, Refusal>;
+
+    /// `cuMipmappedArrayGetLevel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_get_level(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayGetLevelArgs,
+    ) -> Result<wire::CuMipmappedArrayGetLevelReply, Refusal>;
+
+    /// `cuMipmappedArrayDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayDestroyArgs,
+    ) -> Result<wire::CuMipmappedArrayDestroyReply, Refusal>;
+
+    /// `cuMemcpyHtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoH_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_h_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoHV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoHV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyDtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoD_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoDV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoDV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyHtoAAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_a_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoAAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoAAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoHAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_h_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoHAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoHAsyncV2Reply, Refusal>;
+
+    /// `cuTexObjectCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tex_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectCreateArgs,
+    ) -> Result<wire::CuTexObjectCreateReply, Refusal>;
+
+    /// `cuTexObjectDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tex_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectDestroyArgs,
+    ) -> Result<wire::CuTexObjectDestroyReply, Refusal>;
+
+    /// `cuSurfObjectCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_surf_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectCreateArgs,
+    ) -> Result<wire::CuSurfObjectCreateReply, Refusal>;
+
+    /// `cuSurfObjectDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_surf_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectDestroyArgs,
+    ) -> Result<wire::CuSurfObjectDestroyReply, Refusal>;
+
     /// `gilMark`.
     ///
     /// # Errors

@@ -13,7 +13,39 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 310] = [
+static EXPORTS: [Export; 339] = [
+    Export {
+        name: c"cuArray3DCreate_v2",
+        address: cuArray3DCreate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuArray3DGetDescriptor_v2",
+        address: cuArray3DGetDescriptor_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuArrayCreate_v2",
+        address: cuArrayCreate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuArrayDestroy",
+        address: cuArrayDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuArrayGetDescriptor_v2",
+        address: cuArrayGetDescriptor_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuArrayGetMemoryRequirements",
+        address: cuArrayGetMemoryRequirements as *const c_void,
+    },
+    Export {
+        name: c"cuArrayGetPlane",
+        address: cuArrayGetPlane as *const c_void,
+    },
+    Export {
+        name: c"cuArrayGetSparseProperties",
+        address: cuArrayGetSparseProperties as *const c_void,
+    },
     Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
@@ -141,6 +173,10 @@ static EXPORTS: [Export; 310] = [
     Export {
         name: c"cuDeviceGetPCIBusId",
         address: cuDeviceGetPCIBusId as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceGetTexture1DLinearMaxWidth",
+        address: cuDeviceGetTexture1DLinearMaxWidth as *const c_void,
     },
     Export {
         name: c"cuDeviceGetUuid",
@@ -819,6 +855,26 @@ static EXPORTS: [Export; 310] = [
         address: cuMemcpyAsync_ptsz as *const c_void,
     },
     Export {
+        name: c"cuMemcpyAtoA_v2",
+        address: cuMemcpyAtoA_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyAtoD_v2",
+        address: cuMemcpyAtoD_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyAtoHAsync_v2",
+        address: cuMemcpyAtoHAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyAtoH_v2",
+        address: cuMemcpyAtoH_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyDtoA_v2",
+        address: cuMemcpyDtoA_v2 as *const c_void,
+    },
+    Export {
         name: c"cuMemcpyDtoDAsync_v2",
         address: cuMemcpyDtoDAsync_v2 as *const c_void,
     },
@@ -849,6 +905,14 @@ static EXPORTS: [Export; 310] = [
     Export {
         name: c"cuMemcpyDtoH_v2_ptds",
         address: cuMemcpyDtoH_v2_ptds as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyHtoAAsync_v2",
+        address: cuMemcpyHtoAAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyHtoA_v2",
+        address: cuMemcpyHtoA_v2 as *const c_void,
     },
     Export {
         name: c"cuMemcpyHtoDAsync_v2",
@@ -949,6 +1013,26 @@ static EXPORTS: [Export; 310] = [
     Export {
         name: c"cuMemsetD8_v2_ptds",
         address: cuMemsetD8_v2_ptds as *const c_void,
+    },
+    Export {
+        name: c"cuMipmappedArrayCreate",
+        address: cuMipmappedArrayCreate as *const c_void,
+    },
+    Export {
+        name: c"cuMipmappedArrayDestroy",
+        address: cuMipmappedArrayDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuMipmappedArrayGetLevel",
+        address: cuMipmappedArrayGetLevel as *const c_void,
+    },
+    Export {
+        name: c"cuMipmappedArrayGetMemoryRequirements",
+        address: cuMipmappedArrayGetMemoryRequirements as *const c_void,
+    },
+    Export {
+        name: c"cuMipmappedArrayGetSparseProperties",
+        address: cuMipmappedArrayGetSparseProperties as *const c_void,
     },
     Export {
         name: c"cuModuleEnumerateFunctions",
@@ -1237,6 +1321,38 @@ static EXPORTS: [Export; 310] = [
     Export {
         name: c"cuStreamWriteValue32_v2",
         address: cuStreamWriteValue32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuSurfObjectCreate",
+        address: cuSurfObjectCreate as *const c_void,
+    },
+    Export {
+        name: c"cuSurfObjectDestroy",
+        address: cuSurfObjectDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuSurfObjectGetResourceDesc",
+        address: cuSurfObjectGetResourceDesc as *const c_void,
+    },
+    Export {
+        name: c"cuTexObjectCreate",
+        address: cuTexObjectCreate as *const c_void,
+    },
+    Export {
+        name: c"cuTexObjectDestroy",
+        address: cuTexObjectDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuTexObjectGetResourceDesc",
+        address: cuTexObjectGetResourceDesc as *const c_void,
+    },
+    Export {
+        name: c"cuTexObjectGetResourceViewDesc",
+        address: cuTexObjectGetResourceViewDesc as *const c_void,
+    },
+    Export {
+        name: c"cuTexObjectGetTextureDesc",
+        address: cuTexObjectGetTextureDesc as *const c_void,
     },
     Export {
         name: c"cuThreadExchangeStreamCaptureMode",

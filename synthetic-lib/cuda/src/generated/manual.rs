@@ -53,6 +53,223 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Arrays {
+    /// `cuArrayCreate_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayCreate_v2(
+        entry: u64,
+        pHandle: *mut CUarray,
+        pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR,
+    ) -> CUresult;
+
+    /// `cuArray3DCreate_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArray3DCreate_v2(
+        entry: u64,
+        pHandle: *mut CUarray,
+        pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR,
+    ) -> CUresult;
+
+    /// `cuArrayDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayDestroy(entry: u64, hArray: CUarray) -> CUresult;
+
+    /// `cuMipmappedArrayCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMipmappedArrayCreate(
+        entry: u64,
+        pHandle: *mut CUmipmappedArray,
+        pMipmappedArrayDesc: *const CUDA_ARRAY3D_DESCRIPTOR,
+        numMipmapLevels: c_uint,
+    ) -> CUresult;
+
+    /// `cuMipmappedArrayGetLevel`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMipmappedArrayGetLevel(
+        entry: u64,
+        pLevelArray: *mut CUarray,
+        hMipmappedArray: CUmipmappedArray,
+        level: c_uint,
+    ) -> CUresult;
+
+    /// `cuMipmappedArrayDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMipmappedArrayDestroy(entry: u64, hMipmappedArray: CUmipmappedArray) -> CUresult;
+
+    /// `cuArrayGetDescriptor_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayGetDescriptor_v2(
+        entry: u64,
+        pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR,
+        hArray: CUarray,
+    ) -> CUresult;
+
+    /// `cuArray3DGetDescriptor_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArray3DGetDescriptor_v2(
+        entry: u64,
+        pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
+        hArray: CUarray,
+    ) -> CUresult;
+
+    /// `cuArrayGetPlane`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayGetPlane(
+        entry: u64,
+        pPlaneArray: *mut CUarray,
+        hArray: CUarray,
+        planeIdx: c_uint,
+    ) -> CUresult;
+
+    /// `cuArrayGetSparseProperties`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayGetSparseProperties(
+        entry: u64,
+        sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+        array: CUarray,
+    ) -> CUresult;
+
+    /// `cuMipmappedArrayGetSparseProperties`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMipmappedArrayGetSparseProperties(
+        entry: u64,
+        sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+        mipmap: CUmipmappedArray,
+    ) -> CUresult;
+
+    /// `cuArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuArrayGetMemoryRequirements(
+        entry: u64,
+        memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+        array: CUarray,
+        device: CUdevice,
+    ) -> CUresult;
+
+    /// `cuMipmappedArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMipmappedArrayGetMemoryRequirements(
+        entry: u64,
+        memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+        mipmap: CUmipmappedArray,
+        device: CUdevice,
+    ) -> CUresult;
+
+    /// `cuMemcpyHtoA_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyHtoA_v2(
+        entry: u64,
+        dstArray: CUarray,
+        dstOffset: usize,
+        srcHost: *const c_void,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyAtoH_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAtoH_v2(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcArray: CUarray,
+        srcOffset: usize,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoA_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoA_v2(
+        entry: u64,
+        dstArray: CUarray,
+        dstOffset: usize,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyAtoD_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAtoD_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcArray: CUarray,
+        srcOffset: usize,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyAtoA_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAtoA_v2(
+        entry: u64,
+        dstArray: CUarray,
+        dstOffset: usize,
+        srcArray: CUarray,
+        srcOffset: usize,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyHtoAAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyHtoAAsync_v2(
+        entry: u64,
+        dstArray: CUarray,
+        dstOffset: usize,
+        srcHost: *const c_void,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyAtoHAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAtoHAsync_v2(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcArray: CUarray,
+        srcOffset: usize,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Captures {
     /// `cuStreamBeginCapture_v2`.
     ///
@@ -1951,6 +2168,83 @@ pub trait OwnStreams {
         dependencies: *mut CUgraphNode,
         numDependencies: usize,
         flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Textures {
+    /// `cuTexObjectCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTexObjectCreate(
+        entry: u64,
+        pTexObject: *mut CUtexObject,
+        pResDesc: *const CUDA_RESOURCE_DESC,
+        pTexDesc: *const CUDA_TEXTURE_DESC,
+        pResViewDesc: *const CUDA_RESOURCE_VIEW_DESC,
+    ) -> CUresult;
+
+    /// `cuTexObjectDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTexObjectDestroy(entry: u64, texObject: CUtexObject) -> CUresult;
+
+    /// `cuTexObjectGetResourceDesc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTexObjectGetResourceDesc(
+        entry: u64,
+        pResDesc: *mut CUDA_RESOURCE_DESC,
+        texObject: CUtexObject,
+    ) -> CUresult;
+
+    /// `cuTexObjectGetTextureDesc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTexObjectGetTextureDesc(
+        entry: u64,
+        pTexDesc: *mut CUDA_TEXTURE_DESC,
+        texObject: CUtexObject,
+    ) -> CUresult;
+
+    /// `cuTexObjectGetResourceViewDesc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTexObjectGetResourceViewDesc(
+        entry: u64,
+        pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC,
+        texObject: CUtexObject,
+    ) -> CUresult;
+
+    /// `cuSurfObjectCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuSurfObjectCreate(
+        entry: u64,
+        pSurfObject: *mut CUsurfObject,
+        pResDesc: *const CUDA_RESOURCE_DESC,
+    ) -> CUresult;
+
+    /// `cuSurfObjectDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuSurfObjectDestroy(entry: u64, surfObject: CUsurfObject) -> CUresult;
+
+    /// `cuSurfObjectGetResourceDesc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuSurfObjectGetResourceDesc(
+        entry: u64,
+        pResDesc: *mut CUDA_RESOURCE_DESC,
+        surfObject: CUsurfObject,
     ) -> CUresult;
 }
 

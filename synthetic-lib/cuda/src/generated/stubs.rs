@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Captures, Graphs, Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual, Object,
-    Others, OwnStreams, Request,
+    Arrays, Captures, Graphs, Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual,
+    Object, Others, OwnStreams, Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -5518,4 +5518,476 @@ pub unsafe extern "C" fn cuStreamBatchMemOp_v2(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamBatchMemOp_v2(entry, stream, count, paramArray, flags) }
+}
+
+/// `cuArrayCreate_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayCreate_v2")]
+pub unsafe extern "C" fn cuArrayCreate_v2(
+    pHandle: *mut CUarray,
+    pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 640));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayCreate_v2(entry, pHandle, pAllocateArray) }
+}
+
+/// `cuArray3DCreate_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArray3DCreate_v2")]
+pub unsafe extern "C" fn cuArray3DCreate_v2(
+    pHandle: *mut CUarray,
+    pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 641));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArray3DCreate_v2(entry, pHandle, pAllocateArray) }
+}
+
+/// `cuArrayDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayDestroy")]
+pub unsafe extern "C" fn cuArrayDestroy(hArray: CUarray) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 642));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayDestroy(entry, hArray) }
+}
+
+/// `cuMipmappedArrayCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMipmappedArrayCreate")]
+pub unsafe extern "C" fn cuMipmappedArrayCreate(
+    pHandle: *mut CUmipmappedArray,
+    pMipmappedArrayDesc: *const CUDA_ARRAY3D_DESCRIPTOR,
+    numMipmapLevels: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 643));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMipmappedArrayCreate(entry, pHandle, pMipmappedArrayDesc, numMipmapLevels) }
+}
+
+/// `cuMipmappedArrayGetLevel`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMipmappedArrayGetLevel")]
+pub unsafe extern "C" fn cuMipmappedArrayGetLevel(
+    pLevelArray: *mut CUarray,
+    hMipmappedArray: CUmipmappedArray,
+    level: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 644));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMipmappedArrayGetLevel(entry, pLevelArray, hMipmappedArray, level) }
+}
+
+/// `cuMipmappedArrayDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMipmappedArrayDestroy")]
+pub unsafe extern "C" fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 645));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMipmappedArrayDestroy(entry, hMipmappedArray) }
+}
+
+/// `cuArrayGetDescriptor_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayGetDescriptor_v2")]
+pub unsafe extern "C" fn cuArrayGetDescriptor_v2(
+    pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR,
+    hArray: CUarray,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 646));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayGetDescriptor_v2(entry, pArrayDescriptor, hArray) }
+}
+
+/// `cuArray3DGetDescriptor_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArray3DGetDescriptor_v2")]
+pub unsafe extern "C" fn cuArray3DGetDescriptor_v2(
+    pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
+    hArray: CUarray,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 647));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArray3DGetDescriptor_v2(entry, pArrayDescriptor, hArray) }
+}
+
+/// `cuArrayGetPlane`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayGetPlane")]
+pub unsafe extern "C" fn cuArrayGetPlane(
+    pPlaneArray: *mut CUarray,
+    hArray: CUarray,
+    planeIdx: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 648));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayGetPlane(entry, pPlaneArray, hArray, planeIdx) }
+}
+
+/// `cuArrayGetSparseProperties`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayGetSparseProperties")]
+pub unsafe extern "C" fn cuArrayGetSparseProperties(
+    sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+    array: CUarray,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 649));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayGetSparseProperties(entry, sparseProperties, array) }
+}
+
+/// `cuMipmappedArrayGetSparseProperties`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMipmappedArrayGetSparseProperties")]
+pub unsafe extern "C" fn cuMipmappedArrayGetSparseProperties(
+    sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+    mipmap: CUmipmappedArray,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 650));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMipmappedArrayGetSparseProperties(entry, sparseProperties, mipmap) }
+}
+
+/// `cuArrayGetMemoryRequirements`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuArrayGetMemoryRequirements")]
+pub unsafe extern "C" fn cuArrayGetMemoryRequirements(
+    memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    array: CUarray,
+    device: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 651));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuArrayGetMemoryRequirements(entry, memoryRequirements, array, device) }
+}
+
+/// `cuMipmappedArrayGetMemoryRequirements`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMipmappedArrayGetMemoryRequirements")]
+pub unsafe extern "C" fn cuMipmappedArrayGetMemoryRequirements(
+    memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    mipmap: CUmipmappedArray,
+    device: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 652));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMipmappedArrayGetMemoryRequirements(entry, memoryRequirements, mipmap, device)
+    }
+}
+
+/// `cuMemcpyHtoA_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyHtoA_v2")]
+pub unsafe extern "C" fn cuMemcpyHtoA_v2(
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcHost: *const c_void,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 660));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyHtoA_v2(entry, dstArray, dstOffset, srcHost, ByteCount) }
+}
+
+/// `cuMemcpyAtoH_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyAtoH_v2")]
+pub unsafe extern "C" fn cuMemcpyAtoH_v2(
+    dstHost: *mut c_void,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 661));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyAtoH_v2(entry, dstHost, srcArray, srcOffset, ByteCount) }
+}
+
+/// `cuMemcpyDtoA_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyDtoA_v2")]
+pub unsafe extern "C" fn cuMemcpyDtoA_v2(
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 662));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyDtoA_v2(entry, dstArray, dstOffset, srcDevice, ByteCount) }
+}
+
+/// `cuMemcpyAtoD_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyAtoD_v2")]
+pub unsafe extern "C" fn cuMemcpyAtoD_v2(
+    dstDevice: CUdeviceptr,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 663));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyAtoD_v2(entry, dstDevice, srcArray, srcOffset, ByteCount) }
+}
+
+/// `cuMemcpyAtoA_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyAtoA_v2")]
+pub unsafe extern "C" fn cuMemcpyAtoA_v2(
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 664));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyAtoA_v2(entry, dstArray, dstOffset, srcArray, srcOffset, ByteCount) }
+}
+
+/// `cuMemcpyHtoAAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyHtoAAsync_v2")]
+pub unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcHost: *const c_void,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 665));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyHtoAAsync_v2(entry, dstArray, dstOffset, srcHost, ByteCount, hStream) }
+}
+
+/// `cuMemcpyAtoHAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyAtoHAsync_v2")]
+pub unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
+    dstHost: *mut c_void,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 666));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpyAtoHAsync_v2(entry, dstHost, srcArray, srcOffset, ByteCount, hStream) }
+}
+
+/// `cuTexObjectCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTexObjectCreate")]
+pub unsafe extern "C" fn cuTexObjectCreate(
+    pTexObject: *mut CUtexObject,
+    pResDesc: *const CUDA_RESOURCE_DESC,
+    pTexDesc: *const CUDA_TEXTURE_DESC,
+    pResViewDesc: *const CUDA_RESOURCE_VIEW_DESC,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 670));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTexObjectCreate(entry, pTexObject, pResDesc, pTexDesc, pResViewDesc) }
+}
+
+/// `cuTexObjectDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTexObjectDestroy")]
+pub unsafe extern "C" fn cuTexObjectDestroy(texObject: CUtexObject) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 671));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTexObjectDestroy(entry, texObject) }
+}
+
+/// `cuTexObjectGetResourceDesc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTexObjectGetResourceDesc")]
+pub unsafe extern "C" fn cuTexObjectGetResourceDesc(
+    pResDesc: *mut CUDA_RESOURCE_DESC,
+    texObject: CUtexObject,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 672));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTexObjectGetResourceDesc(entry, pResDesc, texObject) }
+}
+
+/// `cuTexObjectGetTextureDesc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTexObjectGetTextureDesc")]
+pub unsafe extern "C" fn cuTexObjectGetTextureDesc(
+    pTexDesc: *mut CUDA_TEXTURE_DESC,
+    texObject: CUtexObject,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 673));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTexObjectGetTextureDesc(entry, pTexDesc, texObject) }
+}
+
+/// `cuTexObjectGetResourceViewDesc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTexObjectGetResourceViewDesc")]
+pub unsafe extern "C" fn cuTexObjectGetResourceViewDesc(
+    pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC,
+    texObject: CUtexObject,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 674));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTexObjectGetResourceViewDesc(entry, pResViewDesc, texObject) }
+}
+
+/// `cuSurfObjectCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuSurfObjectCreate")]
+pub unsafe extern "C" fn cuSurfObjectCreate(
+    pSurfObject: *mut CUsurfObject,
+    pResDesc: *const CUDA_RESOURCE_DESC,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 675));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuSurfObjectCreate(entry, pSurfObject, pResDesc) }
+}
+
+/// `cuSurfObjectDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuSurfObjectDestroy")]
+pub unsafe extern "C" fn cuSurfObjectDestroy(surfObject: CUsurfObject) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 676));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuSurfObjectDestroy(entry, surfObject) }
+}
+
+/// `cuSurfObjectGetResourceDesc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuSurfObjectGetResourceDesc")]
+pub unsafe extern "C" fn cuSurfObjectGetResourceDesc(
+    pResDesc: *mut CUDA_RESOURCE_DESC,
+    surfObject: CUsurfObject,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 677));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuSurfObjectGetResourceDesc(entry, pResDesc, surfObject) }
+}
+
+/// `cuDeviceGetTexture1DLinearMaxWidth`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetTexture1DLinearMaxWidth")]
+pub unsafe extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
+    maxWidthInElements: *mut usize,
+    format: CUarray_format,
+    numChannels: c_uint,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 678));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            <Guest as Helpers>::initialized()?;
+            let request = Request::new(
+                wire::CU_DEVICE_GET_TEXTURE1D_LINEAR_MAX_WIDTH,
+                Class::Query,
+                entry,
+            );
+            let args = wire::CuDeviceGetTexture1DLinearMaxWidthArgs {
+                maxWidthInElements: !maxWidthInElements.is_null(),
+                format,
+                numChannels,
+                dev,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuDeviceGetTexture1DLinearMaxWidthReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(maxWidthInElements, reply.maxWidthInElements as usize);
+                Ok(())
+            })
+        }
+    })
 }

@@ -12,11 +12,14 @@
 use gil_wire::generated::cuda as wire;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
+pub type CUaddress_mode = i32;
+pub type CUarray_format = i32;
 pub type CUdevice = i32;
 pub type CUdevice_P2PAttribute = i32;
 pub type CUdevice_attribute = i32;
 pub type CUdeviceptr = u64;
 pub type CUdriverProcAddressQueryResult = i32;
+pub type CUfilter_mode = i32;
 pub type CUfunc_cache = i32;
 pub type CUfunctionLoadingState = i32;
 pub type CUfunction_attribute = i32;
@@ -36,9 +39,13 @@ pub type CUmemPool_attribute = i32;
 pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
+pub type CUresourceViewFormat = i32;
+pub type CUresourcetype = i32;
 pub type CUresult = i32;
 pub type CUstreamCaptureMode = i32;
 pub type CUstreamCaptureStatus = i32;
+pub type CUsurfObject = u64;
+pub type CUtexObject = u64;
 pub type cuuint32_t = u32;
 pub type cuuint64_t = u64;
 
@@ -130,6 +137,14 @@ pub struct CUmemPoolHandle_st {
 }
 pub type CUmemoryPool = *mut CUmemPoolHandle_st;
 
+/// What a `CUmipmappedArray` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUmipmappedArray_st {
+    _private: [u8; 0],
+}
+pub type CUmipmappedArray = *mut CUmipmappedArray_st;
+
 /// What a `CUmodule` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -153,6 +168,38 @@ pub struct CUuserObject_st {
     _private: [u8; 0],
 }
 pub type CUuserObject = *mut CUuserObject_st;
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_ARRAY3D_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Depth: usize,
+    pub Format: CUarray_format,
+    pub NumChannels: c_uint,
+    pub Flags: c_uint,
+}
+
+/// `CUDA_ARRAY_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_ARRAY_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Format: CUarray_format,
+    pub NumChannels: c_uint,
+}
+
+/// `CUDA_ARRAY_MEMORY_REQUIREMENTS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_ARRAY_MEMORY_REQUIREMENTS {}
+
+/// `CUDA_ARRAY_SPARSE_PROPERTIES`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_ARRAY_SPARSE_PROPERTIES {}
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
 #[repr(C)]
@@ -269,6 +316,46 @@ pub struct CUDA_MEMSET_NODE_PARAMS_v1 {
     pub elementSize: c_uint,
     pub width: usize,
     pub height: usize,
+}
+
+/// `CUDA_RESOURCE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_RESOURCE_DESC {
+    pub resType: CUresourcetype,
+    pub res: [cuuint64_t; 16],
+    pub flags: c_uint,
+}
+
+/// `CUDA_RESOURCE_VIEW_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_RESOURCE_VIEW_DESC {
+    pub format: CUresourceViewFormat,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+    pub firstMipmapLevel: c_uint,
+    pub lastMipmapLevel: c_uint,
+    pub firstLayer: c_uint,
+    pub lastLayer: c_uint,
+    pub reserved: [c_uint; 16],
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_TEXTURE_DESC {
+    pub addressMode: [CUaddress_mode; 3],
+    pub filterMode: CUfilter_mode,
+    pub flags: c_uint,
+    pub maxAnisotropy: c_uint,
+    pub mipmapFilterMode: CUfilter_mode,
+    pub mipmapLevelBias: f32,
+    pub minMipmapLevelClamp: f32,
+    pub maxMipmapLevelClamp: f32,
+    pub borderColor: [f32; 4],
+    pub reserved: [c_int; 12],
 }
 
 /// `CUctxCreateParams`.
@@ -521,6 +608,10 @@ pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute = 5;
 pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute = 12;
 pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute = 11;
 pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute = 6;
+pub const CU_RESOURCE_TYPE_ARRAY: CUresourcetype = 0;
+pub const CU_RESOURCE_TYPE_LINEAR: CUresourcetype = 2;
+pub const CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: CUresourcetype = 1;
+pub const CU_RESOURCE_TYPE_PITCH2D: CUresourcetype = 3;
 pub const CU_STREAM_CAPTURE_STATUS_ACTIVE: CUstreamCaptureStatus = 1;
 pub const CU_STREAM_CAPTURE_STATUS_INVALIDATED: CUstreamCaptureStatus = 2;
 pub const CU_STREAM_CAPTURE_STATUS_NONE: CUstreamCaptureStatus = 0;
@@ -1569,3 +1660,89 @@ pub type cuStreamBatchMemOp_fn =
 /// `cuStreamBatchMemOp_v2`.
 pub type cuStreamBatchMemOp_v2_fn =
     unsafe extern "C" fn(CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint) -> CUresult;
+/// `cuArrayCreate_v2`.
+pub type cuArrayCreate_v2_fn =
+    unsafe extern "C" fn(*mut CUarray, *const CUDA_ARRAY_DESCRIPTOR) -> CUresult;
+/// `cuArray3DCreate_v2`.
+pub type cuArray3DCreate_v2_fn =
+    unsafe extern "C" fn(*mut CUarray, *const CUDA_ARRAY3D_DESCRIPTOR) -> CUresult;
+/// `cuArrayDestroy`.
+pub type cuArrayDestroy_fn = unsafe extern "C" fn(CUarray) -> CUresult;
+/// `cuMipmappedArrayCreate`.
+pub type cuMipmappedArrayCreate_fn =
+    unsafe extern "C" fn(*mut CUmipmappedArray, *const CUDA_ARRAY3D_DESCRIPTOR, c_uint) -> CUresult;
+/// `cuMipmappedArrayGetLevel`.
+pub type cuMipmappedArrayGetLevel_fn =
+    unsafe extern "C" fn(*mut CUarray, CUmipmappedArray, c_uint) -> CUresult;
+/// `cuMipmappedArrayDestroy`.
+pub type cuMipmappedArrayDestroy_fn = unsafe extern "C" fn(CUmipmappedArray) -> CUresult;
+/// `cuArrayGetDescriptor_v2`.
+pub type cuArrayGetDescriptor_v2_fn =
+    unsafe extern "C" fn(*mut CUDA_ARRAY_DESCRIPTOR, CUarray) -> CUresult;
+/// `cuArray3DGetDescriptor_v2`.
+pub type cuArray3DGetDescriptor_v2_fn =
+    unsafe extern "C" fn(*mut CUDA_ARRAY3D_DESCRIPTOR, CUarray) -> CUresult;
+/// `cuArrayGetPlane`.
+pub type cuArrayGetPlane_fn = unsafe extern "C" fn(*mut CUarray, CUarray, c_uint) -> CUresult;
+/// `cuArrayGetSparseProperties`.
+pub type cuArrayGetSparseProperties_fn =
+    unsafe extern "C" fn(*mut CUDA_ARRAY_SPARSE_PROPERTIES, CUarray) -> CUresult;
+/// `cuMipmappedArrayGetSparseProperties`.
+pub type cuMipmappedArrayGetSparseProperties_fn =
+    unsafe extern "C" fn(*mut CUDA_ARRAY_SPARSE_PROPERTIES, CUmipmappedArray) -> CUresult;
+/// `cuArrayGetMemoryRequirements`.
+pub type cuArrayGetMemoryRequirements_fn =
+    unsafe extern "C" fn(*mut CUDA_ARRAY_MEMORY_REQUIREMENTS, CUarray, CUdevice) -> CUresult;
+/// `cuMipmappedArrayGetMemoryRequirements`.
+pub type cuMipmappedArrayGetMemoryRequirements_fn = unsafe extern "C" fn(
+    *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    CUmipmappedArray,
+    CUdevice,
+) -> CUresult;
+/// `cuMemcpyHtoA_v2`.
+pub type cuMemcpyHtoA_v2_fn =
+    unsafe extern "C" fn(CUarray, usize, *const c_void, usize) -> CUresult;
+/// `cuMemcpyAtoH_v2`.
+pub type cuMemcpyAtoH_v2_fn = unsafe extern "C" fn(*mut c_void, CUarray, usize, usize) -> CUresult;
+/// `cuMemcpyDtoA_v2`.
+pub type cuMemcpyDtoA_v2_fn = unsafe extern "C" fn(CUarray, usize, CUdeviceptr, usize) -> CUresult;
+/// `cuMemcpyAtoD_v2`.
+pub type cuMemcpyAtoD_v2_fn = unsafe extern "C" fn(CUdeviceptr, CUarray, usize, usize) -> CUresult;
+/// `cuMemcpyAtoA_v2`.
+pub type cuMemcpyAtoA_v2_fn =
+    unsafe extern "C" fn(CUarray, usize, CUarray, usize, usize) -> CUresult;
+/// `cuMemcpyHtoAAsync_v2`.
+pub type cuMemcpyHtoAAsync_v2_fn =
+    unsafe extern "C" fn(CUarray, usize, *const c_void, usize, CUstream) -> CUresult;
+/// `cuMemcpyAtoHAsync_v2`.
+pub type cuMemcpyAtoHAsync_v2_fn =
+    unsafe extern "C" fn(*mut c_void, CUarray, usize, usize, CUstream) -> CUresult;
+/// `cuTexObjectCreate`.
+pub type cuTexObjectCreate_fn = unsafe extern "C" fn(
+    *mut CUtexObject,
+    *const CUDA_RESOURCE_DESC,
+    *const CUDA_TEXTURE_DESC,
+    *const CUDA_RESOURCE_VIEW_DESC,
+) -> CUresult;
+/// `cuTexObjectDestroy`.
+pub type cuTexObjectDestroy_fn = unsafe extern "C" fn(CUtexObject) -> CUresult;
+/// `cuTexObjectGetResourceDesc`.
+pub type cuTexObjectGetResourceDesc_fn =
+    unsafe extern "C" fn(*mut CUDA_RESOURCE_DESC, CUtexObject) -> CUresult;
+/// `cuTexObjectGetTextureDesc`.
+pub type cuTexObjectGetTextureDesc_fn =
+    unsafe extern "C" fn(*mut CUDA_TEXTURE_DESC, CUtexObject) -> CUresult;
+/// `cuTexObjectGetResourceViewDesc`.
+pub type cuTexObjectGetResourceViewDesc_fn =
+    unsafe extern "C" fn(*mut CUDA_RESOURCE_VIEW_DESC, CUtexObject) -> CUresult;
+/// `cuSurfObjectCreate`.
+pub type cuSurfObjectCreate_fn =
+    unsafe extern "C" fn(*mut CUsurfObject, *const CUDA_RESOURCE_DESC) -> CUresult;
+/// `cuSurfObjectDestroy`.
+pub type cuSurfObjectDestroy_fn = unsafe extern "C" fn(CUsurfObject) -> CUresult;
+/// `cuSurfObjectGetResourceDesc`.
+pub type cuSurfObjectGetResourceDesc_fn =
+    unsafe extern "C" fn(*mut CUDA_RESOURCE_DESC, CUsurfObject) -> CUresult;
+/// `cuDeviceGetTexture1DLinearMaxWidth`.
+pub type cuDeviceGetTexture1DLinearMaxWidth_fn =
+    unsafe extern "C" fn(*mut usize, CUarray_format, c_uint, CUdevice) -> CUresult;

@@ -3,7 +3,7 @@
 
 use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, capture, create, event, launch, library, memory, primary};
+use super::{Details, capture, create, event, launch, library, memory, primary, textures};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -501,12 +501,15 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
     }
     launch::changed();
     context.storage.end(context.handle());
+    textures::forget(&context);
     let its = [
         Kind::Stream,
         Kind::Event,
         Kind::Function,
         Kind::Module,
         Kind::Link,
+        Kind::Array,
+        Kind::MipmappedArray,
     ];
     for kind in its {
         for object in Object::all(kind) {

@@ -2,6 +2,7 @@
 
 #![allow(non_snake_case)]
 
+mod arrays;
 mod captures;
 mod graphs;
 mod launches;
@@ -9,6 +10,7 @@ mod libraries;
 mod linking;
 mod others;
 mod own_streams;
+mod textures;
 
 use super::copy::{self, Of};
 use super::launch::Geometry;

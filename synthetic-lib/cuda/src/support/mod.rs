@@ -15,6 +15,8 @@
 //! | `occupancy` | which blocks fill a device |
 //! | `copy` | copies, and memory that is set |
 //! | `rectangles` | copies of rectangles and boxes, and rectangles that are set |
+//! | `arrays` | arrays, and arrays with mipmaps |
+//! | `textures` | textures and surfaces |
 //! | `memory` | the device's memory, and the program's that is pinned |
 //! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `pointers` | what is known of an address |
@@ -28,6 +30,7 @@
 //! | `export_tables` | tables of functions for NVIDIA's own libraries |
 //! | `manual` | the entry points |
 
+mod arrays;
 mod capture;
 pub mod context;
 mod copy;
@@ -53,9 +56,11 @@ mod procedure;
 mod rectangles;
 mod stream_attribute;
 mod streams;
+mod textures;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
 use crate::generated::types::*;
+use arrays::{Array, Mipmapped};
 use context::Context;
 use event::Event;
 use gil_guest::Error;
@@ -93,6 +98,10 @@ pub enum Details {
     Module(Module),
     /// A function.
     Function(Function),
+    /// An array.
+    Array(Arc<Array>),
+    /// An array with mipmaps.
+    Mipmapped(Arc<Mipmapped>),
     /// A pool of memory.
     Pool(Pool),
     /// A library.
@@ -129,6 +138,8 @@ impl Details {
             Self::Module(module) => Some(&module.context),
             Self::Function(function) => Some(&function.context),
             Self::Link(link) => Some(&link.context),
+            Self::Array(array) => Some(&array.context),
+            Self::Mipmapped(array) => Some(&array.context),
         }
     }
 }

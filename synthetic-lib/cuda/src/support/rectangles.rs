@@ -1,6 +1,7 @@
-//! Copies of rectangles and boxes, and rectangles that are set. The program's rows travel one
-//! behind the other; the device's pitches are the board's.
+//! Copies of rectangles and boxes, of arrays, too, and rectangles that are set. The program's rows
+//! travel one behind the other; the device's pitches are the board's.
 
+use super::arrays;
 use super::context;
 use super::copy::{Of, ended, host, nothing, on_device};
 use super::graph::work::{self, Set, Work};
@@ -8,7 +9,7 @@ use super::{function, memory, streams};
 use crate::generated::manual::Request;
 use crate::generated::types::*;
 use gil_guest::api::CallResult;
-use gil_wire::call::{InData, OutRoom};
+use gil_wire::call::{Handle, InData, OutRoom};
 use gil_wire::envelope::Engine;
 use gil_wire::generated::cuda as wire;
 use gil_wire::length::Length;
@@ -23,6 +24,8 @@ enum Place {
     Host(*mut c_void),
     /// The device's.
     Device(u64),
+    /// An array's, behind so many bytes, rows and slices.
+    Array(Handle, [u64; 3]),
 }
 
 /// One side of a copy: its first row, bytes from one row to the next, rows from one slice to
@@ -47,7 +50,11 @@ struct Described {
 }
 
 impl Described {
-    fn side(self, [width, height, depth]: [usize; 3]) -> CallResult<Side> {
+    fn side(self, size: [usize; 3]) -> CallResult<Side> {
+        if self.kind == CU_MEMORYTYPE_ARRAY {
+            return self.in_array(size);
+        }
+        let [width, height, depth] = size;
         let [x, y, z] = self.origin;
         let rows = y.checked_add(height).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         // Of one slice, it says nothing.
@@ -75,13 +82,35 @@ impl Described {
                 let place = std::ptr::with_exposed_provenance_mut(self.device as usize);
                 Place::Host(after(place, skip)?)
             }
-            CU_MEMORYTYPE_ARRAY if !self.array.is_null() => return Err(CUDA_ERROR_INVALID_HANDLE),
             _ => return Err(CUDA_ERROR_INVALID_VALUE),
         };
         Ok(Side {
             place,
             pitch: self.pitch,
             height: slice,
+        })
+    }
+
+    /// A part of an array of the current context's.
+    fn in_array(self, size: [usize; 3]) -> CallResult<Side> {
+        if self.array.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let (number, array) = arrays::find(self.array)?;
+        let is_own = context::with(|context| Ok(Arc::ptr_eq(context, &array.context)))?;
+        let all = array.layout.size().map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
+        let origin = self.origin.map(|it| it as u64);
+        let fits = |side: usize| {
+            let end = origin[side].checked_add(size[side] as u64);
+            end.is_some_and(|end| end <= all[side])
+        };
+        if !is_own || !(0..all.len()).all(fits) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(Side {
+            place: Place::Array(number, origin),
+            pitch: 0,
+            height: 0,
         })
     }
 }
@@ -102,6 +131,7 @@ impl Side {
         match self.place {
             Place::Host(_) => Vec::new(),
             Place::Device(address) => vec![address, self.pitch as u64, self.height as u64],
+            Place::Array(number, [x, y, z]) => vec![number.0, x, y, z],
         }
     }
 
@@ -134,7 +164,7 @@ impl Copy {
 /// What the program asks for by a rectangle; `None` for one without bytes.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE`, or `CUDA_ERROR_INVALID_HANDLE` for arrays.
+/// `CUDA_ERROR_INVALID_VALUE`, or `CUDA_ERROR_INVALID_HANDLE` for an array that is none.
 fn rectangle(asked: &CUDA_MEMCPY2D) -> CallResult<Option<Copy>> {
     let size = [asked.WidthInBytes, asked.Height, 1];
     if Copy::is_empty(size) {
@@ -254,7 +284,7 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
             // SAFETY: the caller's.
             unsafe { within(of, (to_place, from_place), copy) }
         }
-        (Place::Device(_), Place::Host(place)) => {
+        (Place::Device(_) | Place::Array(..), Place::Host(place)) => {
             host(place, size[0])?;
             of.on(Engine::COPY_IN, |context, lane, mut request, event| {
                 function::settle(lane);
@@ -263,7 +293,7 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
                 forward(request, &copy, (context, lane, event), data, OutRoom::Null)
             })
         }
-        (Place::Host(place), Place::Device(_)) => {
+        (Place::Host(place), Place::Device(_) | Place::Array(..)) => {
             host(place, size[0])?;
             of.on(Engine::COPY_OUT, |context, lane, mut request, event| {
                 // SAFETY: the caller's.
@@ -271,8 +301,13 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
                 forward(request, &copy, (context, lane, event), InData::Null, room)
             })
         }
-        (Place::Device(first), Place::Device(second)) => {
-            on_device(of, &[first, second], |context, lane, request, event| {
+        (first, second) => {
+            let address = |place| match place {
+                Place::Device(address) => Some(address),
+                Place::Host(_) | Place::Array(..) => None,
+            };
+            let places: Vec<_> = [first, second].into_iter().filter_map(address).collect();
+            on_device(of, &places, |context, lane, request, event| {
                 let at = (context, lane, event);
                 forward(request, &copy, at, InData::Null, OutRoom::Null)
             })

@@ -11,6 +11,14 @@
 extern "C" {
 #endif
 
+typedef enum cudaChannelFormatKind {
+	cudaChannelFormatKindSigned = 0,
+	cudaChannelFormatKindUnsigned = 1,
+	cudaChannelFormatKindFloat = 2,
+	cudaChannelFormatKindNone = 3,
+	cudaChannelFormatKindUnsignedNormalized8X1 = 5,
+	cudaChannelFormatKindSignedNormalized16X4 = 16,
+} cudaChannelFormatKind;
 typedef int32_t cudaDeviceAttr;
 typedef int32_t cudaDeviceP2PAttr;
 typedef int32_t cudaDriverEntryPointQueryResult;
@@ -25,6 +33,7 @@ typedef enum cudaError_t {
 	cudaErrorInvalidPitchValue = 12,
 	cudaErrorInvalidSymbol = 13,
 	cudaErrorInvalidDevicePointer = 17,
+	cudaErrorInvalidChannelDescriptor = 20,
 	cudaErrorInvalidMemcpyDirection = 21,
 	cudaErrorStubLibrary = 34,
 	cudaErrorInsufficientDriver = 35,
@@ -127,9 +136,25 @@ typedef enum cudaMemoryType {
 	cudaMemoryTypeHost = 1,
 	cudaMemoryTypeDevice = 2,
 } cudaMemoryType;
+typedef enum cudaResourceType {
+	cudaResourceTypeArray = 0,
+	cudaResourceTypeMipmappedArray = 1,
+	cudaResourceTypeLinear = 2,
+	cudaResourceTypePitch2D = 3,
+} cudaResourceType;
+typedef int32_t cudaResourceViewFormat;
 typedef int32_t cudaStreamCaptureMode;
 typedef int32_t cudaStreamCaptureStatus;
+typedef uint64_t cudaSurfaceObject_t;
+typedef int32_t cudaTextureAddressMode;
+typedef int32_t cudaTextureFilterMode;
+typedef uint64_t cudaTextureObject_t;
+typedef enum cudaTextureReadMode {
+	cudaReadModeElementType = 0,
+	cudaReadModeNormalizedFloat = 1,
+} cudaTextureReadMode;
 
+typedef const struct cudaArray *cudaArray_const_t;
 typedef struct cudaArray *cudaArray_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUfunc_st *cudaFunction_t;
@@ -139,8 +164,24 @@ typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUkern_st *cudaKernel_t;
 typedef struct CUlib_st *cudaLibrary_t;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
+typedef const struct cudaMipmappedArray *cudaMipmappedArray_const_t;
+typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUuserObject_st *cudaUserObject_t;
+
+typedef struct cudaArrayMemoryRequirements {
+} cudaArrayMemoryRequirements;
+
+typedef struct cudaArraySparseProperties {
+} cudaArraySparseProperties;
+
+typedef struct cudaChannelFormatDesc {
+	int x;
+	int y;
+	int z;
+	int w;
+	cudaChannelFormatKind f;
+} cudaChannelFormatDesc;
 
 typedef struct cudaUUID_t {
 	char bytes[16];
@@ -374,6 +415,40 @@ typedef struct cudaPointerAttributes {
 	void * hostPointer;
 	long reserved[8];
 } cudaPointerAttributes;
+
+typedef struct cudaResourceDesc {
+	cudaResourceType resType;
+	unsigned long long res[16];
+	unsigned int flags;
+} cudaResourceDesc;
+
+typedef struct cudaResourceViewDesc {
+	cudaResourceViewFormat format;
+	size_t width;
+	size_t height;
+	size_t depth;
+	unsigned int firstMipmapLevel;
+	unsigned int lastMipmapLevel;
+	unsigned int firstLayer;
+	unsigned int lastLayer;
+	unsigned int reserved[16];
+} cudaResourceViewDesc;
+
+typedef struct cudaTextureDesc {
+	cudaTextureAddressMode addressMode[3];
+	cudaTextureFilterMode filterMode;
+	cudaTextureReadMode readMode;
+	int sRGB;
+	float borderColor[4];
+	int normalizedCoords;
+	unsigned int maxAnisotropy;
+	cudaTextureFilterMode mipmapFilterMode;
+	float mipmapLevelBias;
+	float minMipmapLevelClamp;
+	float maxMipmapLevelClamp;
+	int disableTrilinearOptimization;
+	int seamlessCubemap;
+} cudaTextureDesc;
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -612,6 +687,39 @@ cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, cudaStreamCapture
 cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags);
 cudaError_t cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream);
 cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream);
+cudaError_t cudaMallocArray(cudaArray_t *array, const cudaChannelFormatDesc *desc, size_t width, size_t height, unsigned int flags);
+cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelFormatDesc *desc, cudaExtent extent, unsigned int flags);
+cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray, const cudaChannelFormatDesc *desc, cudaExtent extent, unsigned int numLevels, unsigned int flags);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *levelArray, cudaMipmappedArray_const_t mipmappedArray, unsigned int level);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent, unsigned int *flags, cudaArray_t array);
+cudaError_t cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray, unsigned int planeIdx);
+cudaError_t cudaArrayGetSparseProperties(cudaArraySparseProperties *sparseProperties, cudaArray_t array);
+cudaError_t cudaMipmappedArrayGetSparseProperties(cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap);
+cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device);
+cudaError_t cudaMipmappedArrayGetMemoryRequirements(cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap, int device);
+cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc *desc, cudaArray_const_t array);
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, cudaMemcpyKind kind);
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject, const cudaResourceDesc *pResDesc, const cudaTextureDesc *pTexDesc, const cudaResourceViewDesc *pResViewDesc);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texObject);
+cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *pResDesc, cudaTextureObject_t texObject);
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *pTexDesc, cudaTextureObject_t texObject);
+cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject);
+cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject, const cudaResourceDesc *pResDesc);
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject);
+cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *pResDesc, cudaSurfaceObject_t surfObject);
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, const cudaChannelFormatDesc *fmtDesc, int device);
 
 #ifdef __cplusplus
 }

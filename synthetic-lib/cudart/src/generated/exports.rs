@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 237] = [
+static EXPORTS: [Export; 270] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -59,8 +59,44 @@ static EXPORTS: [Export; 237] = [
         address: __cudaUnregisterFatBinary as *const c_void,
     },
     Export {
+        name: c"cudaArrayGetInfo",
+        address: cudaArrayGetInfo as *const c_void,
+    },
+    Export {
+        name: c"cudaArrayGetMemoryRequirements",
+        address: cudaArrayGetMemoryRequirements as *const c_void,
+    },
+    Export {
+        name: c"cudaArrayGetPlane",
+        address: cudaArrayGetPlane as *const c_void,
+    },
+    Export {
+        name: c"cudaArrayGetSparseProperties",
+        address: cudaArrayGetSparseProperties as *const c_void,
+    },
+    Export {
         name: c"cudaChooseDevice",
         address: cudaChooseDevice as *const c_void,
+    },
+    Export {
+        name: c"cudaCreateChannelDesc",
+        address: cudaCreateChannelDesc as *const c_void,
+    },
+    Export {
+        name: c"cudaCreateSurfaceObject",
+        address: cudaCreateSurfaceObject as *const c_void,
+    },
+    Export {
+        name: c"cudaCreateTextureObject",
+        address: cudaCreateTextureObject as *const c_void,
+    },
+    Export {
+        name: c"cudaDestroySurfaceObject",
+        address: cudaDestroySurfaceObject as *const c_void,
+    },
+    Export {
+        name: c"cudaDestroyTextureObject",
+        address: cudaDestroyTextureObject as *const c_void,
     },
     Export {
         name: c"cudaDeviceCanAccessPeer",
@@ -109,6 +145,10 @@ static EXPORTS: [Export; 237] = [
     Export {
         name: c"cudaDeviceGetStreamPriorityRange",
         address: cudaDeviceGetStreamPriorityRange as *const c_void,
+    },
+    Export {
+        name: c"cudaDeviceGetTexture1DLinearMaxWidth",
+        address: cudaDeviceGetTexture1DLinearMaxWidth as *const c_void,
     },
     Export {
         name: c"cudaDeviceReset",
@@ -179,12 +219,20 @@ static EXPORTS: [Export; 237] = [
         address: cudaFree as *const c_void,
     },
     Export {
+        name: c"cudaFreeArray",
+        address: cudaFreeArray as *const c_void,
+    },
+    Export {
         name: c"cudaFreeAsync",
         address: cudaFreeAsync as *const c_void,
     },
     Export {
         name: c"cudaFreeHost",
         address: cudaFreeHost as *const c_void,
+    },
+    Export {
+        name: c"cudaFreeMipmappedArray",
+        address: cudaFreeMipmappedArray as *const c_void,
     },
     Export {
         name: c"cudaFuncGetAttributes",
@@ -205,6 +253,10 @@ static EXPORTS: [Export; 237] = [
     Export {
         name: c"cudaFuncSetCacheConfig",
         address: cudaFuncSetCacheConfig as *const c_void,
+    },
+    Export {
+        name: c"cudaGetChannelDesc",
+        address: cudaGetChannelDesc as *const c_void,
     },
     Export {
         name: c"cudaGetDevice",
@@ -259,12 +311,32 @@ static EXPORTS: [Export; 237] = [
         address: cudaGetLastError as *const c_void,
     },
     Export {
+        name: c"cudaGetMipmappedArrayLevel",
+        address: cudaGetMipmappedArrayLevel as *const c_void,
+    },
+    Export {
+        name: c"cudaGetSurfaceObjectResourceDesc",
+        address: cudaGetSurfaceObjectResourceDesc as *const c_void,
+    },
+    Export {
         name: c"cudaGetSymbolAddress",
         address: cudaGetSymbolAddress as *const c_void,
     },
     Export {
         name: c"cudaGetSymbolSize",
         address: cudaGetSymbolSize as *const c_void,
+    },
+    Export {
+        name: c"cudaGetTextureObjectResourceDesc",
+        address: cudaGetTextureObjectResourceDesc as *const c_void,
+    },
+    Export {
+        name: c"cudaGetTextureObjectResourceViewDesc",
+        address: cudaGetTextureObjectResourceViewDesc as *const c_void,
+    },
+    Export {
+        name: c"cudaGetTextureObjectTextureDesc",
+        address: cudaGetTextureObjectTextureDesc as *const c_void,
     },
     Export {
         name: c"cudaGraphAddChildGraphNode",
@@ -591,6 +663,14 @@ static EXPORTS: [Export; 237] = [
         address: cudaMalloc3D as *const c_void,
     },
     Export {
+        name: c"cudaMalloc3DArray",
+        address: cudaMalloc3DArray as *const c_void,
+    },
+    Export {
+        name: c"cudaMallocArray",
+        address: cudaMallocArray as *const c_void,
+    },
+    Export {
         name: c"cudaMallocAsync",
         address: cudaMallocAsync as *const c_void,
     },
@@ -601,6 +681,10 @@ static EXPORTS: [Export; 237] = [
     Export {
         name: c"cudaMallocHost",
         address: cudaMallocHost as *const c_void,
+    },
+    Export {
+        name: c"cudaMallocMipmappedArray",
+        address: cudaMallocMipmappedArray as *const c_void,
     },
     Export {
         name: c"cudaMallocPitch",
@@ -647,12 +731,32 @@ static EXPORTS: [Export; 237] = [
         address: cudaMemcpy2D as *const c_void,
     },
     Export {
+        name: c"cudaMemcpy2DArrayToArray",
+        address: cudaMemcpy2DArrayToArray as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpy2DAsync",
         address: cudaMemcpy2DAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpy2DAsync_ptsz",
         address: cudaMemcpy2DAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy2DFromArray",
+        address: cudaMemcpy2DFromArray as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy2DFromArrayAsync",
+        address: cudaMemcpy2DFromArrayAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy2DToArray",
+        address: cudaMemcpy2DToArray as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpy2DToArrayAsync",
+        address: cudaMemcpy2DToArrayAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpy2D_ptds",
@@ -667,12 +771,24 @@ static EXPORTS: [Export; 237] = [
         address: cudaMemcpy3DAsync as *const c_void,
     },
     Export {
+        name: c"cudaMemcpyArrayToArray",
+        address: cudaMemcpyArrayToArray as *const c_void,
+    },
+    Export {
         name: c"cudaMemcpyAsync",
         address: cudaMemcpyAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpyAsync_ptsz",
         address: cudaMemcpyAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyFromArray",
+        address: cudaMemcpyFromArray as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyFromArrayAsync",
+        address: cudaMemcpyFromArrayAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpyFromSymbol",
@@ -697,6 +813,14 @@ static EXPORTS: [Export; 237] = [
     Export {
         name: c"cudaMemcpyPeerAsync",
         address: cudaMemcpyPeerAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyToArray",
+        address: cudaMemcpyToArray as *const c_void,
+    },
+    Export {
+        name: c"cudaMemcpyToArrayAsync",
+        address: cudaMemcpyToArrayAsync as *const c_void,
     },
     Export {
         name: c"cudaMemcpyToSymbol",
@@ -749,6 +873,14 @@ static EXPORTS: [Export; 237] = [
     Export {
         name: c"cudaMemset_ptds",
         address: cudaMemset_ptds as *const c_void,
+    },
+    Export {
+        name: c"cudaMipmappedArrayGetMemoryRequirements",
+        address: cudaMipmappedArrayGetMemoryRequirements as *const c_void,
+    },
+    Export {
+        name: c"cudaMipmappedArrayGetSparseProperties",
+        address: cudaMipmappedArrayGetSparseProperties as *const c_void,
     },
     Export {
         name: c"cudaOccupancyAvailableDynamicSMemPerBlock",

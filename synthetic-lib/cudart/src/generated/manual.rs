@@ -53,6 +53,318 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Arrays {
+    /// `cudaMallocArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocArray(
+        entry: u64,
+        array: *mut cudaArray_t,
+        desc: *const cudaChannelFormatDesc,
+        width: usize,
+        height: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaMalloc3DArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMalloc3DArray(
+        entry: u64,
+        array: *mut cudaArray_t,
+        desc: *const cudaChannelFormatDesc,
+        extent: cudaExtent,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaFreeArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFreeArray(entry: u64, array: cudaArray_t) -> cudaError_t;
+
+    /// `cudaMallocMipmappedArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocMipmappedArray(
+        entry: u64,
+        mipmappedArray: *mut cudaMipmappedArray_t,
+        desc: *const cudaChannelFormatDesc,
+        extent: cudaExtent,
+        numLevels: c_uint,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaGetMipmappedArrayLevel`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetMipmappedArrayLevel(
+        entry: u64,
+        levelArray: *mut cudaArray_t,
+        mipmappedArray: cudaMipmappedArray_const_t,
+        level: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaFreeMipmappedArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFreeMipmappedArray(
+        entry: u64,
+        mipmappedArray: cudaMipmappedArray_t,
+    ) -> cudaError_t;
+
+    /// `cudaArrayGetInfo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaArrayGetInfo(
+        entry: u64,
+        desc: *mut cudaChannelFormatDesc,
+        extent: *mut cudaExtent,
+        flags: *mut c_uint,
+        array: cudaArray_t,
+    ) -> cudaError_t;
+
+    /// `cudaArrayGetPlane`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaArrayGetPlane(
+        entry: u64,
+        pPlaneArray: *mut cudaArray_t,
+        hArray: cudaArray_t,
+        planeIdx: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaArrayGetSparseProperties`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaArrayGetSparseProperties(
+        entry: u64,
+        sparseProperties: *mut cudaArraySparseProperties,
+        array: cudaArray_t,
+    ) -> cudaError_t;
+
+    /// `cudaMipmappedArrayGetSparseProperties`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMipmappedArrayGetSparseProperties(
+        entry: u64,
+        sparseProperties: *mut cudaArraySparseProperties,
+        mipmap: cudaMipmappedArray_t,
+    ) -> cudaError_t;
+
+    /// `cudaArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaArrayGetMemoryRequirements(
+        entry: u64,
+        memoryRequirements: *mut cudaArrayMemoryRequirements,
+        array: cudaArray_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaMipmappedArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMipmappedArrayGetMemoryRequirements(
+        entry: u64,
+        memoryRequirements: *mut cudaArrayMemoryRequirements,
+        mipmap: cudaMipmappedArray_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaGetChannelDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetChannelDesc(
+        entry: u64,
+        desc: *mut cudaChannelFormatDesc,
+        array: cudaArray_const_t,
+    ) -> cudaError_t;
+
+    /// `cudaCreateChannelDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaCreateChannelDesc(
+        entry: u64,
+        x: c_int,
+        y: c_int,
+        z: c_int,
+        w: c_int,
+        f: cudaChannelFormatKind,
+    ) -> cudaChannelFormatDesc;
+
+    /// `cudaMemcpy2DToArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DToArray(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffset: usize,
+        hOffset: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DToArrayAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DToArrayAsync(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffset: usize,
+        hOffset: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DFromArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DFromArray(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: cudaArray_const_t,
+        wOffset: usize,
+        hOffset: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DFromArrayAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DFromArrayAsync(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: cudaArray_const_t,
+        wOffset: usize,
+        hOffset: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DArrayToArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DArrayToArray(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffsetDst: usize,
+        hOffsetDst: usize,
+        src: cudaArray_const_t,
+        wOffsetSrc: usize,
+        hOffsetSrc: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToArray(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffset: usize,
+        hOffset: usize,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToArrayAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToArrayAsync(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffset: usize,
+        hOffset: usize,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromArray(
+        entry: u64,
+        dst: *mut c_void,
+        src: cudaArray_const_t,
+        wOffset: usize,
+        hOffset: usize,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromArrayAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromArrayAsync(
+        entry: u64,
+        dst: *mut c_void,
+        src: cudaArray_const_t,
+        wOffset: usize,
+        hOffset: usize,
+        count: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyArrayToArray`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyArrayToArray(
+        entry: u64,
+        dst: cudaArray_t,
+        wOffsetDst: usize,
+        hOffsetDst: usize,
+        src: cudaArray_const_t,
+        wOffsetSrc: usize,
+        hOffsetSrc: usize,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Graphs {
     /// `cudaStreamBeginCapture`.
     ///
@@ -1550,6 +1862,94 @@ pub trait OwnStreams {
         entry: u64,
         graphExec: cudaGraphExec_t,
         stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Textures {
+    /// `cudaCreateTextureObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaCreateTextureObject(
+        entry: u64,
+        pTexObject: *mut cudaTextureObject_t,
+        pResDesc: *const cudaResourceDesc,
+        pTexDesc: *const cudaTextureDesc,
+        pResViewDesc: *const cudaResourceViewDesc,
+    ) -> cudaError_t;
+
+    /// `cudaDestroyTextureObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDestroyTextureObject(entry: u64, texObject: cudaTextureObject_t) -> cudaError_t;
+
+    /// `cudaGetTextureObjectResourceDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetTextureObjectResourceDesc(
+        entry: u64,
+        pResDesc: *mut cudaResourceDesc,
+        texObject: cudaTextureObject_t,
+    ) -> cudaError_t;
+
+    /// `cudaGetTextureObjectTextureDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetTextureObjectTextureDesc(
+        entry: u64,
+        pTexDesc: *mut cudaTextureDesc,
+        texObject: cudaTextureObject_t,
+    ) -> cudaError_t;
+
+    /// `cudaGetTextureObjectResourceViewDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetTextureObjectResourceViewDesc(
+        entry: u64,
+        pResViewDesc: *mut cudaResourceViewDesc,
+        texObject: cudaTextureObject_t,
+    ) -> cudaError_t;
+
+    /// `cudaCreateSurfaceObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaCreateSurfaceObject(
+        entry: u64,
+        pSurfObject: *mut cudaSurfaceObject_t,
+        pResDesc: *const cudaResourceDesc,
+    ) -> cudaError_t;
+
+    /// `cudaDestroySurfaceObject`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDestroySurfaceObject(entry: u64, surfObject: cudaSurfaceObject_t) -> cudaError_t;
+
+    /// `cudaGetSurfaceObjectResourceDesc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetSurfaceObjectResourceDesc(
+        entry: u64,
+        pResDesc: *mut cudaResourceDesc,
+        surfObject: cudaSurfaceObject_t,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetTexture1DLinearMaxWidth`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetTexture1DLinearMaxWidth(
+        entry: u64,
+        maxWidthInElements: *mut usize,
+        fmtDesc: *const cudaChannelFormatDesc,
+        device: c_int,
     ) -> cudaError_t;
 }
 

@@ -13,7 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams, Request,
+    Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams,
+    Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -3968,4 +3969,598 @@ pub unsafe extern "C" fn cudaGraphLaunch_ptsz(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cudaGraphLaunch_ptsz(entry, graphExec, stream) }
+}
+
+/// `cudaMallocArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMallocArray")]
+pub unsafe extern "C" fn cudaMallocArray(
+    array: *mut cudaArray_t,
+    desc: *const cudaChannelFormatDesc,
+    width: usize,
+    height: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 640));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMallocArray(entry, array, desc, width, height, flags) }
+}
+
+/// `cudaMalloc3DArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMalloc3DArray")]
+pub unsafe extern "C" fn cudaMalloc3DArray(
+    array: *mut cudaArray_t,
+    desc: *const cudaChannelFormatDesc,
+    extent: cudaExtent,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 641));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMalloc3DArray(entry, array, desc, extent, flags) }
+}
+
+/// `cudaFreeArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaFreeArray")]
+pub unsafe extern "C" fn cudaFreeArray(array: cudaArray_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 642));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaFreeArray(entry, array) }
+}
+
+/// `cudaMallocMipmappedArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMallocMipmappedArray")]
+pub unsafe extern "C" fn cudaMallocMipmappedArray(
+    mipmappedArray: *mut cudaMipmappedArray_t,
+    desc: *const cudaChannelFormatDesc,
+    extent: cudaExtent,
+    numLevels: c_uint,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 643));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMallocMipmappedArray(entry, mipmappedArray, desc, extent, numLevels, flags)
+    }
+}
+
+/// `cudaGetMipmappedArrayLevel`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetMipmappedArrayLevel")]
+pub unsafe extern "C" fn cudaGetMipmappedArrayLevel(
+    levelArray: *mut cudaArray_t,
+    mipmappedArray: cudaMipmappedArray_const_t,
+    level: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 644));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetMipmappedArrayLevel(entry, levelArray, mipmappedArray, level) }
+}
+
+/// `cudaFreeMipmappedArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaFreeMipmappedArray")]
+pub unsafe extern "C" fn cudaFreeMipmappedArray(
+    mipmappedArray: cudaMipmappedArray_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 645));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaFreeMipmappedArray(entry, mipmappedArray) }
+}
+
+/// `cudaArrayGetInfo`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaArrayGetInfo")]
+pub unsafe extern "C" fn cudaArrayGetInfo(
+    desc: *mut cudaChannelFormatDesc,
+    extent: *mut cudaExtent,
+    flags: *mut c_uint,
+    array: cudaArray_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 646));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaArrayGetInfo(entry, desc, extent, flags, array) }
+}
+
+/// `cudaArrayGetPlane`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaArrayGetPlane")]
+pub unsafe extern "C" fn cudaArrayGetPlane(
+    pPlaneArray: *mut cudaArray_t,
+    hArray: cudaArray_t,
+    planeIdx: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 647));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaArrayGetPlane(entry, pPlaneArray, hArray, planeIdx) }
+}
+
+/// `cudaArrayGetSparseProperties`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaArrayGetSparseProperties")]
+pub unsafe extern "C" fn cudaArrayGetSparseProperties(
+    sparseProperties: *mut cudaArraySparseProperties,
+    array: cudaArray_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 648));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaArrayGetSparseProperties(entry, sparseProperties, array) }
+}
+
+/// `cudaMipmappedArrayGetSparseProperties`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMipmappedArrayGetSparseProperties")]
+pub unsafe extern "C" fn cudaMipmappedArrayGetSparseProperties(
+    sparseProperties: *mut cudaArraySparseProperties,
+    mipmap: cudaMipmappedArray_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 649));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMipmappedArrayGetSparseProperties(entry, sparseProperties, mipmap) }
+}
+
+/// `cudaArrayGetMemoryRequirements`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaArrayGetMemoryRequirements")]
+pub unsafe extern "C" fn cudaArrayGetMemoryRequirements(
+    memoryRequirements: *mut cudaArrayMemoryRequirements,
+    array: cudaArray_t,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 650));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaArrayGetMemoryRequirements(entry, memoryRequirements, array, device) }
+}
+
+/// `cudaMipmappedArrayGetMemoryRequirements`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMipmappedArrayGetMemoryRequirements")]
+pub unsafe extern "C" fn cudaMipmappedArrayGetMemoryRequirements(
+    memoryRequirements: *mut cudaArrayMemoryRequirements,
+    mipmap: cudaMipmappedArray_t,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 651));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMipmappedArrayGetMemoryRequirements(entry, memoryRequirements, mipmap, device)
+    }
+}
+
+/// `cudaGetChannelDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetChannelDesc")]
+pub unsafe extern "C" fn cudaGetChannelDesc(
+    desc: *mut cudaChannelFormatDesc,
+    array: cudaArray_const_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 652));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetChannelDesc(entry, desc, array) }
+}
+
+/// `cudaCreateChannelDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaCreateChannelDesc")]
+pub unsafe extern "C" fn cudaCreateChannelDesc(
+    x: c_int,
+    y: c_int,
+    z: c_int,
+    w: c_int,
+    f: cudaChannelFormatKind,
+) -> cudaChannelFormatDesc {
+    gil_guest::note(gil_wire::Op::new(5, 653));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaCreateChannelDesc(entry, x, y, z, w, f) }
+}
+
+/// `cudaMemcpy2DToArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DToArray")]
+pub unsafe extern "C" fn cudaMemcpy2DToArray(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 654));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DToArray(
+            entry, dst, wOffset, hOffset, src, spitch, width, height, kind,
+        )
+    }
+}
+
+/// `cudaMemcpy2DToArrayAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DToArrayAsync")]
+pub unsafe extern "C" fn cudaMemcpy2DToArrayAsync(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 655));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DToArrayAsync(
+            entry, dst, wOffset, hOffset, src, spitch, width, height, kind, stream,
+        )
+    }
+}
+
+/// `cudaMemcpy2DFromArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DFromArray")]
+pub unsafe extern "C" fn cudaMemcpy2DFromArray(
+    dst: *mut c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 656));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DFromArray(
+            entry, dst, dpitch, src, wOffset, hOffset, width, height, kind,
+        )
+    }
+}
+
+/// `cudaMemcpy2DFromArrayAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DFromArrayAsync")]
+pub unsafe extern "C" fn cudaMemcpy2DFromArrayAsync(
+    dst: *mut c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 657));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DFromArrayAsync(
+            entry, dst, dpitch, src, wOffset, hOffset, width, height, kind, stream,
+        )
+    }
+}
+
+/// `cudaMemcpy2DArrayToArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpy2DArrayToArray")]
+pub unsafe extern "C" fn cudaMemcpy2DArrayToArray(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 658));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpy2DArrayToArray(
+            entry, dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width, height, kind,
+        )
+    }
+}
+
+/// `cudaMemcpyToArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyToArray")]
+pub unsafe extern "C" fn cudaMemcpyToArray(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 659));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyToArray(entry, dst, wOffset, hOffset, src, count, kind) }
+}
+
+/// `cudaMemcpyToArrayAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyToArrayAsync")]
+pub unsafe extern "C" fn cudaMemcpyToArrayAsync(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 660));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyToArrayAsync(entry, dst, wOffset, hOffset, src, count, kind, stream) }
+}
+
+/// `cudaMemcpyFromArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyFromArray")]
+pub unsafe extern "C" fn cudaMemcpyFromArray(
+    dst: *mut c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 661));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemcpyFromArray(entry, dst, src, wOffset, hOffset, count, kind) }
+}
+
+/// `cudaMemcpyFromArrayAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyFromArrayAsync")]
+pub unsafe extern "C" fn cudaMemcpyFromArrayAsync(
+    dst: *mut c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 662));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpyFromArrayAsync(entry, dst, src, wOffset, hOffset, count, kind, stream)
+    }
+}
+
+/// `cudaMemcpyArrayToArray`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemcpyArrayToArray")]
+pub unsafe extern "C" fn cudaMemcpyArrayToArray(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 663));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemcpyArrayToArray(
+            entry, dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, count, kind,
+        )
+    }
+}
+
+/// `cudaCreateTextureObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaCreateTextureObject")]
+pub unsafe extern "C" fn cudaCreateTextureObject(
+    pTexObject: *mut cudaTextureObject_t,
+    pResDesc: *const cudaResourceDesc,
+    pTexDesc: *const cudaTextureDesc,
+    pResViewDesc: *const cudaResourceViewDesc,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 670));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaCreateTextureObject(entry, pTexObject, pResDesc, pTexDesc, pResViewDesc) }
+}
+
+/// `cudaDestroyTextureObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDestroyTextureObject")]
+pub unsafe extern "C" fn cudaDestroyTextureObject(texObject: cudaTextureObject_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 671));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDestroyTextureObject(entry, texObject) }
+}
+
+/// `cudaGetTextureObjectResourceDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetTextureObjectResourceDesc")]
+pub unsafe extern "C" fn cudaGetTextureObjectResourceDesc(
+    pResDesc: *mut cudaResourceDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 672));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetTextureObjectResourceDesc(entry, pResDesc, texObject) }
+}
+
+/// `cudaGetTextureObjectTextureDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetTextureObjectTextureDesc")]
+pub unsafe extern "C" fn cudaGetTextureObjectTextureDesc(
+    pTexDesc: *mut cudaTextureDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 673));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetTextureObjectTextureDesc(entry, pTexDesc, texObject) }
+}
+
+/// `cudaGetTextureObjectResourceViewDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetTextureObjectResourceViewDesc")]
+pub unsafe extern "C" fn cudaGetTextureObjectResourceViewDesc(
+    pResViewDesc: *mut cudaResourceViewDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 674));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetTextureObjectResourceViewDesc(entry, pResViewDesc, texObject) }
+}
+
+/// `cudaCreateSurfaceObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaCreateSurfaceObject")]
+pub unsafe extern "C" fn cudaCreateSurfaceObject(
+    pSurfObject: *mut cudaSurfaceObject_t,
+    pResDesc: *const cudaResourceDesc,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 675));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaCreateSurfaceObject(entry, pSurfObject, pResDesc) }
+}
+
+/// `cudaDestroySurfaceObject`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDestroySurfaceObject")]
+pub unsafe extern "C" fn cudaDestroySurfaceObject(surfObject: cudaSurfaceObject_t) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 676));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaDestroySurfaceObject(entry, surfObject) }
+}
+
+/// `cudaGetSurfaceObjectResourceDesc`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGetSurfaceObjectResourceDesc")]
+pub unsafe extern "C" fn cudaGetSurfaceObjectResourceDesc(
+    pResDesc: *mut cudaResourceDesc,
+    surfObject: cudaSurfaceObject_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 677));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGetSurfaceObjectResourceDesc(entry, pResDesc, surfObject) }
+}
+
+/// `cudaDeviceGetTexture1DLinearMaxWidth`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaDeviceGetTexture1DLinearMaxWidth")]
+pub unsafe extern "C" fn cudaDeviceGetTexture1DLinearMaxWidth(
+    maxWidthInElements: *mut usize,
+    fmtDesc: *const cudaChannelFormatDesc,
+    device: c_int,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 678));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaDeviceGetTexture1DLinearMaxWidth(entry, maxWidthInElements, fmtDesc, device)
+    }
 }

@@ -12,6 +12,7 @@
 use gil_wire::generated::cudart as wire;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
+pub type cudaChannelFormatKind = i32;
 pub type cudaDeviceAttr = i32;
 pub type cudaDeviceP2PAttr = i32;
 pub type cudaDriverEntryPointQueryResult = i32;
@@ -31,16 +32,25 @@ pub type cudaMemLocationType = i32;
 pub type cudaMemPoolAttr = i32;
 pub type cudaMemcpyKind = i32;
 pub type cudaMemoryType = i32;
+pub type cudaResourceType = i32;
+pub type cudaResourceViewFormat = i32;
 pub type cudaStreamCaptureMode = i32;
 pub type cudaStreamCaptureStatus = i32;
+pub type cudaSurfaceObject_t = u64;
+pub type cudaTextureAddressMode = i32;
+pub type cudaTextureFilterMode = i32;
+pub type cudaTextureObject_t = u64;
+pub type cudaTextureReadMode = i32;
 pub type long = i64;
 
-/// What a `cudaArray_t` points to.
+/// What a `cudaArray_const_t` points to.
 #[repr(C)]
 #[derive(Debug)]
 pub struct cudaArray {
     _private: [u8; 0],
 }
+pub type cudaArray_const_t = *mut cudaArray;
+
 pub type cudaArray_t = *mut cudaArray;
 
 /// What a `cudaEvent_t` points to.
@@ -107,6 +117,16 @@ pub struct CUmemPoolHandle_st {
 }
 pub type cudaMemPool_t = *mut CUmemPoolHandle_st;
 
+/// What a `cudaMipmappedArray_const_t` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaMipmappedArray {
+    _private: [u8; 0],
+}
+pub type cudaMipmappedArray_const_t = *mut cudaMipmappedArray;
+
+pub type cudaMipmappedArray_t = *mut cudaMipmappedArray;
+
 /// What a `cudaStream_t` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -122,6 +142,27 @@ pub struct CUuserObject_st {
     _private: [u8; 0],
 }
 pub type cudaUserObject_t = *mut CUuserObject_st;
+
+/// `cudaArrayMemoryRequirements`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaArrayMemoryRequirements {}
+
+/// `cudaArraySparseProperties`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaArraySparseProperties {}
+
+/// `cudaChannelFormatDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaChannelFormatDesc {
+    pub x: c_int,
+    pub y: c_int,
+    pub z: c_int,
+    pub w: c_int,
+    pub f: cudaChannelFormatKind,
+}
 
 /// `cudaDeviceProp`.
 #[repr(C)]
@@ -406,6 +447,49 @@ pub struct cudaPos {
     pub z: usize,
 }
 
+/// `cudaResourceDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaResourceDesc {
+    pub resType: cudaResourceType,
+    pub res: [u64; 16],
+    pub flags: c_uint,
+}
+
+/// `cudaResourceViewDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaResourceViewDesc {
+    pub format: cudaResourceViewFormat,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+    pub firstMipmapLevel: c_uint,
+    pub lastMipmapLevel: c_uint,
+    pub firstLayer: c_uint,
+    pub lastLayer: c_uint,
+    pub reserved: [c_uint; 16],
+}
+
+/// `cudaTextureDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaTextureDesc {
+    pub addressMode: [cudaTextureAddressMode; 3],
+    pub filterMode: cudaTextureFilterMode,
+    pub readMode: cudaTextureReadMode,
+    pub sRGB: c_int,
+    pub borderColor: [f32; 4],
+    pub normalizedCoords: c_int,
+    pub maxAnisotropy: c_uint,
+    pub mipmapFilterMode: cudaTextureFilterMode,
+    pub mipmapLevelBias: f32,
+    pub minMipmapLevelClamp: f32,
+    pub maxMipmapLevelClamp: f32,
+    pub disableTrilinearOptimization: c_int,
+    pub seamlessCubemap: c_int,
+}
+
 /// `cudaUUID_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -431,6 +515,12 @@ pub struct uint3 {
     pub z: c_uint,
 }
 
+pub const cudaChannelFormatKindFloat: cudaChannelFormatKind = 2;
+pub const cudaChannelFormatKindNone: cudaChannelFormatKind = 3;
+pub const cudaChannelFormatKindSigned: cudaChannelFormatKind = 0;
+pub const cudaChannelFormatKindSignedNormalized16X4: cudaChannelFormatKind = 16;
+pub const cudaChannelFormatKindUnsigned: cudaChannelFormatKind = 1;
+pub const cudaChannelFormatKindUnsignedNormalized8X1: cudaChannelFormatKind = 5;
 pub const cudaErrorAlreadyMapped: cudaError_t = 208;
 pub const cudaErrorAssert: cudaError_t = 0x2c6;
 pub const cudaErrorCapturedEvent: cudaError_t = 0x38b;
@@ -453,6 +543,7 @@ pub const cudaErrorIllegalState: cudaError_t = 0x191;
 pub const cudaErrorInitializationError: cudaError_t = 3;
 pub const cudaErrorInsufficientDriver: cudaError_t = 35;
 pub const cudaErrorInvalidAddressSpace: cudaError_t = 0x2cd;
+pub const cudaErrorInvalidChannelDescriptor: cudaError_t = 20;
 pub const cudaErrorInvalidClusterSize: cudaError_t = 0x390;
 pub const cudaErrorInvalidConfiguration: cudaError_t = 9;
 pub const cudaErrorInvalidDevice: cudaError_t = 101;
@@ -523,6 +614,12 @@ pub const cudaMemcpyHostToHost: cudaMemcpyKind = 0;
 pub const cudaMemoryTypeDevice: cudaMemoryType = 2;
 pub const cudaMemoryTypeHost: cudaMemoryType = 1;
 pub const cudaMemoryTypeUnregistered: cudaMemoryType = 0;
+pub const cudaReadModeElementType: cudaTextureReadMode = 0;
+pub const cudaReadModeNormalizedFloat: cudaTextureReadMode = 1;
+pub const cudaResourceTypeArray: cudaResourceType = 0;
+pub const cudaResourceTypeLinear: cudaResourceType = 2;
+pub const cudaResourceTypeMipmappedArray: cudaResourceType = 1;
+pub const cudaResourceTypePitch2D: cudaResourceType = 3;
 pub const cudaSuccess: cudaError_t = 0;
 
 /// `cudaGetDeviceCount`.
@@ -1478,3 +1575,205 @@ pub type cudaGraphUpload_ptsz_fn =
 /// `cudaGraphLaunch_ptsz`.
 pub type cudaGraphLaunch_ptsz_fn =
     unsafe extern "C" fn(cudaGraphExec_t, cudaStream_t) -> cudaError_t;
+/// `cudaMallocArray`.
+pub type cudaMallocArray_fn = unsafe extern "C" fn(
+    *mut cudaArray_t,
+    *const cudaChannelFormatDesc,
+    usize,
+    usize,
+    c_uint,
+) -> cudaError_t;
+/// `cudaMalloc3DArray`.
+pub type cudaMalloc3DArray_fn = unsafe extern "C" fn(
+    *mut cudaArray_t,
+    *const cudaChannelFormatDesc,
+    cudaExtent,
+    c_uint,
+) -> cudaError_t;
+/// `cudaFreeArray`.
+pub type cudaFreeArray_fn = unsafe extern "C" fn(cudaArray_t) -> cudaError_t;
+/// `cudaMallocMipmappedArray`.
+pub type cudaMallocMipmappedArray_fn = unsafe extern "C" fn(
+    *mut cudaMipmappedArray_t,
+    *const cudaChannelFormatDesc,
+    cudaExtent,
+    c_uint,
+    c_uint,
+) -> cudaError_t;
+/// `cudaGetMipmappedArrayLevel`.
+pub type cudaGetMipmappedArrayLevel_fn =
+    unsafe extern "C" fn(*mut cudaArray_t, cudaMipmappedArray_const_t, c_uint) -> cudaError_t;
+/// `cudaFreeMipmappedArray`.
+pub type cudaFreeMipmappedArray_fn = unsafe extern "C" fn(cudaMipmappedArray_t) -> cudaError_t;
+/// `cudaArrayGetInfo`.
+pub type cudaArrayGetInfo_fn = unsafe extern "C" fn(
+    *mut cudaChannelFormatDesc,
+    *mut cudaExtent,
+    *mut c_uint,
+    cudaArray_t,
+) -> cudaError_t;
+/// `cudaArrayGetPlane`.
+pub type cudaArrayGetPlane_fn =
+    unsafe extern "C" fn(*mut cudaArray_t, cudaArray_t, c_uint) -> cudaError_t;
+/// `cudaArrayGetSparseProperties`.
+pub type cudaArrayGetSparseProperties_fn =
+    unsafe extern "C" fn(*mut cudaArraySparseProperties, cudaArray_t) -> cudaError_t;
+/// `cudaMipmappedArrayGetSparseProperties`.
+pub type cudaMipmappedArrayGetSparseProperties_fn =
+    unsafe extern "C" fn(*mut cudaArraySparseProperties, cudaMipmappedArray_t) -> cudaError_t;
+/// `cudaArrayGetMemoryRequirements`.
+pub type cudaArrayGetMemoryRequirements_fn =
+    unsafe extern "C" fn(*mut cudaArrayMemoryRequirements, cudaArray_t, c_int) -> cudaError_t;
+/// `cudaMipmappedArrayGetMemoryRequirements`.
+pub type cudaMipmappedArrayGetMemoryRequirements_fn = unsafe extern "C" fn(
+    *mut cudaArrayMemoryRequirements,
+    cudaMipmappedArray_t,
+    c_int,
+) -> cudaError_t;
+/// `cudaGetChannelDesc`.
+pub type cudaGetChannelDesc_fn =
+    unsafe extern "C" fn(*mut cudaChannelFormatDesc, cudaArray_const_t) -> cudaError_t;
+/// `cudaCreateChannelDesc`.
+pub type cudaCreateChannelDesc_fn = unsafe extern "C" fn(
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    cudaChannelFormatKind,
+) -> cudaChannelFormatDesc;
+/// `cudaMemcpy2DToArray`.
+pub type cudaMemcpy2DToArray_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    *const c_void,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemcpy2DToArrayAsync`.
+pub type cudaMemcpy2DToArrayAsync_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    *const c_void,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpy2DFromArray`.
+pub type cudaMemcpy2DFromArray_fn = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemcpy2DFromArrayAsync`.
+pub type cudaMemcpy2DFromArrayAsync_fn = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpy2DArrayToArray`.
+pub type cudaMemcpy2DArrayToArray_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemcpyToArray`.
+pub type cudaMemcpyToArray_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemcpyToArrayAsync`.
+pub type cudaMemcpyToArrayAsync_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    *const c_void,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpyFromArray`.
+pub type cudaMemcpyFromArray_fn = unsafe extern "C" fn(
+    *mut c_void,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaMemcpyFromArrayAsync`.
+pub type cudaMemcpyFromArrayAsync_fn = unsafe extern "C" fn(
+    *mut c_void,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemcpyArrayToArray`.
+pub type cudaMemcpyArrayToArray_fn = unsafe extern "C" fn(
+    cudaArray_t,
+    usize,
+    usize,
+    cudaArray_const_t,
+    usize,
+    usize,
+    usize,
+    cudaMemcpyKind,
+) -> cudaError_t;
+/// `cudaCreateTextureObject`.
+pub type cudaCreateTextureObject_fn = unsafe extern "C" fn(
+    *mut cudaTextureObject_t,
+    *const cudaResourceDesc,
+    *const cudaTextureDesc,
+    *const cudaResourceViewDesc,
+) -> cudaError_t;
+/// `cudaDestroyTextureObject`.
+pub type cudaDestroyTextureObject_fn = unsafe extern "C" fn(cudaTextureObject_t) -> cudaError_t;
+/// `cudaGetTextureObjectResourceDesc`.
+pub type cudaGetTextureObjectResourceDesc_fn =
+    unsafe extern "C" fn(*mut cudaResourceDesc, cudaTextureObject_t) -> cudaError_t;
+/// `cudaGetTextureObjectTextureDesc`.
+pub type cudaGetTextureObjectTextureDesc_fn =
+    unsafe extern "C" fn(*mut cudaTextureDesc, cudaTextureObject_t) -> cudaError_t;
+/// `cudaGetTextureObjectResourceViewDesc`.
+pub type cudaGetTextureObjectResourceViewDesc_fn =
+    unsafe extern "C" fn(*mut cudaResourceViewDesc, cudaTextureObject_t) -> cudaError_t;
+/// `cudaCreateSurfaceObject`.
+pub type cudaCreateSurfaceObject_fn =
+    unsafe extern "C" fn(*mut cudaSurfaceObject_t, *const cudaResourceDesc) -> cudaError_t;
+/// `cudaDestroySurfaceObject`.
+pub type cudaDestroySurfaceObject_fn = unsafe extern "C" fn(cudaSurfaceObject_t) -> cudaError_t;
+/// `cudaGetSurfaceObjectResourceDesc`.
+pub type cudaGetSurfaceObjectResourceDesc_fn =
+    unsafe extern "C" fn(*mut cudaResourceDesc, cudaSurfaceObject_t) -> cudaError_t;
+/// `cudaDeviceGetTexture1DLinearMaxWidth`.
+pub type cudaDeviceGetTexture1DLinearMaxWidth_fn =
+    unsafe extern "C" fn(*mut usize, *const cudaChannelFormatDesc, c_int) -> cudaError_t;

@@ -2,10 +2,12 @@
 
 #![allow(non_snake_case)]
 
+mod arrays;
 mod graphs;
 mod launches;
 mod libraries;
 mod own_streams;
+mod textures;
 
 use super::copy::{self, Part, Way};
 use super::error::{self, Answer, driver, place, returned};

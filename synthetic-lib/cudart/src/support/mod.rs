@@ -9,12 +9,14 @@
 //! | [`launch`] | kernels, and the configurations of launches |
 //! | [`copy`] | copies between memory, and of variables |
 //! | [`rectangles`] | copies of rectangles and boxes, and boxes that are set |
+//! | [`arrays`], [`textures`] | arrays, and copies from and to them; textures and surfaces |
 //! | [`pointers`] | what is known of an address |
 //! | [`peers`] | other devices, and which device fits best |
 //! | `manual` | the entry points |
 
 #![allow(non_upper_case_globals, reason = "the API's constants, in patterns")]
 
+pub mod arrays;
 pub mod binary;
 pub mod copy;
 pub mod device;
@@ -25,3 +27,4 @@ pub mod peers;
 pub mod pointers;
 pub mod properties;
 pub mod rectangles;
+pub mod textures;

@@ -1,6 +1,7 @@
 //! Copies of rectangles and boxes, and boxes of which the bytes are set: one call of the driver
 //! API each, wherever there is one.
 
+use super::arrays;
 use super::copy::{self, On, Way, number};
 use super::device;
 use super::error::{Answer, driver};
@@ -45,7 +46,10 @@ impl Rows {
 }
 
 /// The memory that a copy's kind names on either side: to, from.
-fn kinds(kind: cudaMemcpyKind) -> Answer<(cu::CUmemorytype, cu::CUmemorytype)> {
+///
+/// # Errors
+/// `cudaErrorInvalidMemcpyDirection`.
+pub fn kinds(kind: cudaMemcpyKind) -> Answer<(cu::CUmemorytype, cu::CUmemorytype)> {
     use cu::{CU_MEMORYTYPE_DEVICE as DEVICE, CU_MEMORYTYPE_HOST as HOST};
     Ok(match kind {
         cudaMemcpyHostToHost => (HOST, HOST),
@@ -114,49 +118,60 @@ pub unsafe fn copy_box(asked: *const cudaMemcpy3DParms, on: On) -> Answer {
     device::ready()?;
     // SAFETY: the caller's.
     let asked = unsafe { asked.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-    if !asked.srcArray.is_null() || !asked.dstArray.is_null() {
-        return Err(cudaErrorInvalidResourceHandle);
-    }
     let (from, to) = (&asked.srcPtr, &asked.dstPtr);
-    let cudaExtent {
-        width,
-        height,
-        depth,
-    } = asked.extent;
     let (to_kind, from_kind) = kinds(asked.kind)?;
+    // With an array the extent is of its elements, and so is where in it the box begins.
+    let sizes = [(asked.srcArray, from), (asked.dstArray, to)].map(|(array, memory)| {
+        match array.is_null() {
+            // A side is either.
+            true => Ok(None),
+            false if !memory.ptr.is_null() => Err(cudaErrorInvalidValue),
+            false => arrays::element_of(array).map(Some),
+        }
+    });
+    let [from_size, to_size] = sizes;
+    let (from_size, to_size) = (from_size?, to_size?);
+    let element = match (from_size, to_size) {
+        (Some(one), Some(other)) if one != other => return Err(cudaErrorInvalidValue),
+        (one, other) => one.or(other).unwrap_or(1),
+    };
+    let cudaExtent { height, depth, .. } = asked.extent;
+    let in_bytes = |count: usize, size: usize| count.checked_mul(size).ok_or(cudaErrorInvalidValue);
+    let width = in_bytes(asked.extent.width, element)?;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
     }
-    if from.ptr.is_null() || to.ptr.is_null() {
-        return Err(cudaErrorInvalidValue);
-    }
-    let fits = |side: &cudaPitchedPtr, at: &cudaPos| {
-        let end = at.x.checked_add(width);
-        end.is_some_and(|end| end <= side.pitch)
+    let side = |size: Option<usize>, memory: &cudaPitchedPtr, at: &cudaPos, kind| match size {
+        Some(_) if kind == cu::CU_MEMORYTYPE_HOST => Err(cudaErrorInvalidMemcpyDirection),
+        Some(size) => Ok((cu::CU_MEMORYTYPE_ARRAY, in_bytes(at.x, size)?)),
+        None if memory.ptr.is_null() => Err(cudaErrorInvalidValue),
+        None => match at.x.checked_add(width) {
+            Some(end) if end <= memory.pitch => Ok((kind, at.x)),
+            _ => Err(cudaErrorInvalidPitchValue),
+        },
     };
-    if !fits(from, &asked.srcPos) || !fits(to, &asked.dstPos) {
-        return Err(cudaErrorInvalidPitchValue);
-    }
+    let (from_kind, from_x) = side(from_size, from, &asked.srcPos, from_kind)?;
+    let (to_kind, to_x) = side(to_size, to, &asked.dstPos, to_kind)?;
     let copy = cu::CUDA_MEMCPY3D {
-        srcXInBytes: asked.srcPos.x,
+        srcXInBytes: from_x,
         srcY: asked.srcPos.y,
         srcZ: asked.srcPos.z,
         srcLOD: 0,
         srcMemoryType: from_kind,
         srcHost: from.ptr,
         srcDevice: number(from.ptr),
-        srcArray: null_mut(),
+        srcArray: asked.srcArray.cast(),
         reserved0: null_mut(),
         srcPitch: from.pitch,
         srcHeight: from.ysize,
-        dstXInBytes: asked.dstPos.x,
+        dstXInBytes: to_x,
         dstY: asked.dstPos.y,
         dstZ: asked.dstPos.z,
         dstLOD: 0,
         dstMemoryType: to_kind,
         dstHost: to.ptr,
         dstDevice: number(to.ptr),
-        dstArray: null_mut(),
+        dstArray: asked.dstArray.cast(),
         reserved1: null_mut(),
         dstPitch: to.pitch,
         dstHeight: to.ysize,

@@ -124,6 +124,7 @@ fn handle((ctype, raw): (&String, &RawHandle)) -> (String, Handle) {
     let handle = Handle {
         kind: raw.kind.clone(),
         target: raw.target.clone().unwrap_or_else(|| format!("_{ctype}")),
+        constant: raw.constant,
         invalid: raw.invalid.clone(),
         retain: raw.retain.clone(),
         release: raw.release.clone(),
@@ -137,7 +138,9 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
         let place = Place::table("structs").key(name);
         let mut all = Vec::new();
         for text in fields {
-            let (c, count) = prototype::parse_field(text).map_err(|p| place.error(p))?;
+            let of_union = text.strip_prefix("union ");
+            let field = of_union.unwrap_or(text);
+            let (c, count) = prototype::parse_field(field).map_err(|p| place.error(p))?;
             // An address, in a structure that only the program and the library know.
             let pointed = match &c.ctype {
                 CType::Pointer { to, .. } => to.as_ref(),
@@ -154,7 +157,11 @@ fn structs(api: &Api, raw: &RawApi) -> Result<BTreeMap<String, Vec<Field>>, Spec
             if known.is_none() && !is_address && !is_function {
                 return Err(place.error(Problem::UnknownType(c.ctype.to_string())));
             }
-            all.push(Field { c, count });
+            all.push(Field {
+                c,
+                count,
+                is_union: of_union.is_some(),
+            });
         }
         structs.insert(name.clone(), all);
     }
