@@ -215,7 +215,7 @@ static void textures(void)
 	of.res.linear.bytes = 4096;
 	OK(cudaCreateTextureObject(&second, &of, &how, NULL));
 	OK(cudaGetTextureObjectResourceDesc(&found, second));
-	IS(memcmp(&found, &of, sizeof(of)) == 0);
+	IS(found.kind == of.kind && memcmp(&found.res, &of.res, sizeof(of.res)) == 0);
 	OK(cudaDestroyTextureObject(second));
 	of.res.linear.bytes = 4097;
 	GIVES(cudaErrorInvalidValue, cudaCreateTextureObject(&second, &of, &how, NULL));
@@ -230,7 +230,7 @@ static void textures(void)
 	of.res.rows.pitch = 512;
 	OK(cudaCreateTextureObject(&second, &of, &how, NULL));
 	OK(cudaGetTextureObjectResourceDesc(&found, second));
-	IS(memcmp(&found, &of, sizeof(of)) == 0);
+	IS(found.kind == of.kind && memcmp(&found.res, &of.res, sizeof(of.res)) == 0);
 	OK(cudaDestroyTextureObject(second));
 	GIVES(cudaErrorInvalidValue, cudaCreateTextureObject(&second, NULL, &how, NULL));
 	GIVES(cudaErrorInvalidValue, cudaCreateTextureObject(&second, &of, NULL, NULL));
