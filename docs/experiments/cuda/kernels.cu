@@ -55,3 +55,68 @@ extern "C" __global__ void illegal(int *a)
 {
 	*(volatile int *)16 = 1;
 }
+
+/* Of textures.c: a number for each element of a grid, of what a texture or a surface shows. */
+
+extern "C" __global__ void sampled(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+
+	/* Beyond the edges, too. */
+	out[y * side + x] = tex2D<float>(texture, (x * 1.7f - 20) / side, (y * 1.3f - 9) / side);
+}
+
+extern "C" __global__ void unnormalized(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+
+	out[y * side + x] = tex2D<float>(texture, x + 0.25f, y + 0.75f);
+}
+
+extern "C" __global__ void layered(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z;
+	float4 seen = tex2DLayered<float4>(texture, x + 0.3f, y + 0.6f, z);
+
+	out[(z * side + y) * side + x] = seen.x + 2 * seen.y + 3 * seen.z + 4 * seen.w;
+}
+
+extern "C" __global__ void boxed(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z;
+
+	out[(z * side + y) * side + x] = tex3D<float>(texture, x + 0.3f, y + 0.6f, z + 0.9f);
+}
+
+extern "C" __global__ void levels(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+	float4 seen = tex2DLod<float4>(texture, (x + 0.5f) / side, (y + 0.5f) / side, y * 4.5f / side);
+
+	out[y * side + x] = seen.x + 2 * seen.y + 3 * seen.z + 4 * seen.w;
+}
+
+extern "C" __global__ void line(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+	float4 seen = tex1Dfetch<float4>(texture, y * side + x);
+
+	out[y * side + x] = seen.x + 2 * seen.y + 3 * seen.z + 4 * seen.w;
+}
+
+extern "C" __global__ void integers(cudaTextureObject_t texture, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+
+	out[y * side + x] = __uint_as_float(tex2D<unsigned>(texture, x + 0.5f, y + 0.5f) & 0x3fffffff);
+}
+
+/* Each element becomes another, and comes out as it was. */
+extern "C" __global__ void surface(cudaSurfaceObject_t surface, float *out, int side)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+	unsigned was = surf2Dread<unsigned>(surface, x * 4, y);
+
+	out[y * side + x] = __uint_as_float(was & 0x3fffffff);
+	surf2Dwrite(was * 2654435761u + x, surface, x * 4, y);
+}
