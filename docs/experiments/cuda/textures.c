@@ -92,13 +92,13 @@ static void fill(void)
 	}
 }
 
-/* Sides of floats, of which none is special: bytes as numbers. */
+/* Bytes as numbers, exact ones: compilers may fuse what they compute here. */
 static float *floats(void)
 {
 	static float all[SEEN];
 
 	for (int n = 0; n < SEEN; n++)
-		all[n] = bytes[n] * 0.37f - 20;
+		all[n] = bytes[n] * 0.25f - 20;
 	return all;
 }
 
