@@ -135,7 +135,7 @@ static int draw(void)
 	EGLConfig config;
 	EGLint number;
 	GLuint program;
-	int wrong = 0;
+	int wrong = 0, before;
 
 	check(eglInitialize(display, NULL, NULL), "EGL does not start");
 	check(eglChooseConfig(display, wanted, &config, 1, &number) && number, "EGL has no such configuration");
@@ -156,8 +156,13 @@ static int draw(void)
 		glUniform4f(glGetUniformLocation(program, "c"), round / 255.f, 1, 0, 1);
 		glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 		glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+		before = wrong;
 		for (int n = 0; n < SIDE * SIDE; n++)
 			wrong += pixels[4 * n] != round || pixels[4 * n + 1] != 255 || pixels[4 * n + 2] != 0;
+		/* Behind the check: a call before it might help. */
+		if (wrong != before)
+			printf("OpenGL ES: frame %d has %d wrong, the first %d %d %d; error 0x%x\n", round, wrong - before,
+			       pixels[0], pixels[1], pixels[2], glGetError());
 	}
 	return wrong;
 }
