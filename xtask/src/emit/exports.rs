@@ -28,7 +28,29 @@ pub fn exports(api: &Api, paths: &Paths) -> String {
         );
     }
     out.push_str("];\n\n/// The address of an exported function; null if there is none of this name.\npub fn find(name: &CStr) -> *mut c_void {\nmatch EXPORTS.binary_search_by(|export| export.name.cmp(name)) {\nOk(at) => EXPORTS[at].address.cast_mut(),\nErr(_) => std::ptr::null_mut(),\n}\n}\n");
+    if api.by_version {
+        versions(&names, api, &mut out);
+    }
     out
+}
+
+/// A table of the symbols by their names without a version.
+fn versions(names: &[&str], api: &Api, out: &mut String) {
+    out.push_str("\n/// Names without their version, the version of the API from which on each symbol is meant (12040 for 12.4), and\n/// the symbol.\npub const VERSIONS: &[(&CStr, i32, &CStr)] = &[\n");
+    let is_of_threads = |name: &&&str| name.ends_with("_ptds") || name.ends_with("_ptsz");
+    for name in names.iter().filter(|name| !is_of_threads(name)) {
+        let base = match name.rsplit_once("_v") {
+            Some((base, digits)) if digits.bytes().all(|it| it.is_ascii_digit()) => base,
+            _ => name,
+        };
+        let call = api.call(name);
+        let since = call.map_or("0.0", |call| &call.since);
+        let mut parts = since.split('.').map(|part| part.parse().unwrap_or(0));
+        let (major, minor): (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        let number = 1000 * major + 10 * minor;
+        let _ = writeln!(out, "(c\"{base}\", {number}, c\"{name}\"),");
+    }
+    out.push_str("];\n");
 }
 
 /// The loader's dispatch table, slot by slot.

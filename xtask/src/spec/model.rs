@@ -18,6 +18,8 @@ pub struct Api {
     pub header: String,
     /// Whether the header is the vendor's alone, so that a machine may be without it.
     pub vendors_header: bool,
+    /// Whether programs ask for functions by a name and a version.
+    pub by_version: bool,
     /// The bits of its programs' pointers, if they are always as many.
     pub pointers: Option<u32>,
     /// The folder of its guest library and its back end, from the root; `None` for

@@ -13,6 +13,8 @@ pub struct RawApi {
     pub header: String,
     #[serde(default)]
     pub vendors_header: bool,
+    #[serde(default)]
+    pub by_version: bool,
     pub pointers: Option<u32>,
     pub home: Option<String>,
     pub back_end: Option<String>,

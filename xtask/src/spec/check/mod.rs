@@ -38,6 +38,7 @@ fn frame(raw: &RawApi) -> Result<Api, SpecError> {
         number: raw.number,
         header: raw.header.clone(),
         vendors_header: raw.vendors_header,
+        by_version: raw.by_version,
         pointers: raw.pointers,
         home: raw.home.clone(),
         back_end: raw.back_end.clone(),
