@@ -60,7 +60,7 @@ impl Asked {
         if self.width == 0 || sides.iter().any(|side| *side > SIDE_MAX) {
             return Err(INVALID_VALUE);
         }
-        if self.flags & CUBES != 0 && (self.width != self.height || self.depth % 6 != 0) {
+        if self.flags & CUBES != 0 && (self.width != self.height || !self.depth.is_multiple_of(6)) {
             return Err(INVALID_VALUE);
         }
         Ok([
