@@ -393,10 +393,11 @@ mod tests {
 
     #[test]
     fn a_side_has_three_numbers_or_four_or_none() {
-        assert_eq!(Named::of(&[], "to"), Ok(Named::Call));
+        let of = |words: &[u64]| Named::of(words, "to").unwrap();
+        assert_eq!(of(&[]), Named::Call);
         let array = Named::Array(Handle(1), [2, 3, 4]);
-        assert_eq!(Named::of(&[1, 2, 3, 4], "to"), Ok(array));
-        assert!(matches!(Named::of(&[1, 2, 3], "to"), Ok(Named::Device(_))));
+        assert_eq!(of(&[1, 2, 3, 4]), array);
+        assert!(matches!(of(&[1, 2, 3]), Named::Device(_)));
         assert!(Named::of(&[1, 2], "to").is_err());
     }
 
