@@ -66,6 +66,12 @@ fn stats(args: &TraceStatsArgs, out: &mut dyn Write) -> Result<(), TraceError> {
 }
 
 fn show(args: &TraceShowArgs, out: &mut dyn Write) -> Result<(), TraceError> {
+    if args.from > args.to {
+        return Err(TraceError::Backwards {
+            from: args.from,
+            to: args.to,
+        });
+    }
     let mut trace = Trace::open(&args.file)?;
     let shown = Shown {
         sessions: args.sessions.iter().copied().collect(),

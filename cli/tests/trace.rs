@@ -125,6 +125,16 @@ fn what_is_no_whole_recording_is_a_sentence_and_a_code() {
             "has no record 1000000: its last is",
         ),
         (
+            &["trace", "show", "--from", "5", "--to", "3", "a"],
+            1,
+            "no record is from 5 to 3",
+        ),
+        (
+            &["trace", "merge", "a", "a", "--out", "/proc"],
+            1,
+            "cannot write --out /proc: Is a directory",
+        ),
+        (
             &["trace", "show", "--call", "clNever", "a"],
             2,
             "no API has an entry point",

@@ -49,8 +49,18 @@ pub fn merge_into(traces: &mut [Trace], out: &Path) -> Result<Merged, TraceError
     if file.is_in_use {
         return Err(TraceError::Taken { path: out.into() });
     }
-    let merged = merged?;
-    file.finish().map_err(TraceError::Output)?;
+    // A pipe's reader may go.
+    let failed = |error: TraceError| match error {
+        TraceError::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
+            TraceError::Out {
+                path: out.into(),
+                source,
+            }
+        }
+        error => error,
+    };
+    let merged = merged.map_err(failed)?;
+    file.finish().map_err(TraceError::Output).map_err(failed)?;
     Ok(merged)
 }
 

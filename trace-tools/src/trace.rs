@@ -128,6 +128,22 @@ pub enum TraceError {
         /// Its last one.
         last: u64,
     },
+    /// No number is from the one to the other.
+    #[error("no record is from {from} to {to}: give --from no number above that of --to")]
+    Backwards {
+        /// The first that is asked for.
+        from: u64,
+        /// The last.
+        to: u64,
+    },
+    /// A file cannot be written.
+    #[error("cannot write --out {}: {source}; make room, or name another file", path.display())]
+    Out {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: io::Error,
+    },
     /// What was found cannot be written.
     #[error("cannot write the result: {0}; make room, or write it elsewhere")]
     Output(io::Error),
