@@ -698,6 +698,22 @@ fn copies_that_were_disturbed_are_in_no_profile() {
     );
 }
 
+/// A profile with an API that there is not would be refused later.
+#[test]
+fn a_model_is_of_an_api_that_there_is() {
+    let bench = Bench::new();
+    let words = "calibrate cores --at 1=one.txt --at 2=two.txt --fit 1 --out board.toml --api nope";
+    let args: Vec<_> = words.split(' ').collect();
+    let output = bench.gil(&args).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("'nope'") && said.contains("no API of that name"),
+        "{said}"
+    );
+    assert!(!bench.path("board.toml").exists());
+}
+
 #[test]
 fn wrong_options_for_the_runs_of_a_calibration_are_named() {
     let bench = Bench::new();

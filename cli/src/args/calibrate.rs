@@ -95,6 +95,14 @@ pub struct CalibrateCoresArgs {
     #[arg(long, value_name = "PROFILE")]
     pub out: Option<PathBuf>,
     /// The API whose operations follow the model.
-    #[arg(long, value_name = "API", default_value = "opencl")]
+    #[arg(long, value_name = "API", default_value = "opencl", value_parser = api_name)]
     pub api: String,
+}
+
+/// The name of an API, as profiles have it.
+fn api_name(text: &str) -> Result<String, String> {
+    match gil_wire::api::named(text) {
+        Some(_) => Ok(text.into()),
+        None => Err("there is no API of that name: such as opencl, gles and cuda are".into()),
+    }
 }
