@@ -207,7 +207,8 @@ impl<'a> Output<'a> {
     }
 
     /// Makes it, or makes it empty, to be written piece by piece. A regular file is this
-    /// command's alone until what is returned is dropped.
+    /// command's alone until what is returned is dropped. One that was not there before is gone
+    /// again, unless it is [finished](Beside::finish).
     ///
     /// # Errors
     /// [`TakeError`]; what is there stays as it was then.
@@ -218,20 +219,23 @@ impl<'a> Output<'a> {
             let file = File::create(self.path).map_err(failed)?;
             return Ok(Begun {
                 file,
-                beside: None,
+                unfinished: None,
                 _lock: None,
             });
         }
+        let is_new = fs::symlink_metadata(self.path).is_err();
         let mut options = File::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(self.path).map_err(failed)?;
         let _lock = lock(file.try_clone().map_err(failed)?, self)?;
         // Only now: what a run writes or reads there is not lost.
         file.set_len(0).map_err(failed)?;
-        let beside = None;
+        // By its whole path: a command may change its folder.
+        let path = is_new.then(|| fs::canonicalize(self.path).ok()).flatten();
+        let temporary = path.and_then(|path| tempfile::TempPath::try_from_path(path).ok());
         Ok(Begun {
             file,
-            beside,
+            unfinished: temporary.map(Beside::New),
             _lock,
         })
     }
@@ -260,10 +264,10 @@ impl<'a> Output<'a> {
             beside.as_file().try_clone()
         };
         let file = begun().map_err(|error| self.failed(error))?;
-        let beside = Some((beside.into_temp_path(), path));
+        let unfinished = Some(Beside::Earlier(beside.into_temp_path(), path));
         Ok(Begun {
             file,
-            beside,
+            unfinished,
             _lock,
         })
     }
@@ -410,20 +414,25 @@ impl TakeError {
 #[derive(Debug)]
 pub struct Begun {
     file: File,
-    /// Where it is until it is finished, and the file whose place it takes.
-    beside: Option<(tempfile::TempPath, PathBuf)>,
+    unfinished: Option<Beside>,
     _lock: Option<Flock<File>>,
 }
 
 impl Begun {
     /// What finishes it: all has been written by then.
     pub fn last(&mut self) -> Option<Beside> {
-        self.beside.take().map(Beside)
+        self.unfinished.take()
     }
 }
 
-/// A file that is to take another's place; dropped, it is gone.
-pub struct Beside((tempfile::TempPath, PathBuf));
+/// A file that is not whole yet; dropped, it is gone.
+#[derive(Debug)]
+pub enum Beside {
+    /// It is to take the place of an earlier one.
+    Earlier(tempfile::TempPath, PathBuf),
+    /// There was none.
+    New(tempfile::TempPath),
+}
 
 impl Beside {
     /// Puts it there.
@@ -431,8 +440,10 @@ impl Beside {
     /// # Errors
     /// The operating system's.
     pub fn finish(self) -> io::Result<()> {
-        let Self((beside, path)) = self;
-        beside.persist(path).map_err(|error| error.error)
+        match self {
+            Self::Earlier(beside, path) => beside.persist(path).map_err(|error| error.error),
+            Self::New(path) => path.keep().map(drop).map_err(|error| error.error),
+        }
     }
 }
 

@@ -358,6 +358,15 @@ fn a_report_that_fails_leaves_the_earlier_ones() {
         assert!(kept(), "{option}");
         report.prints(&[&good, option, &earlier]);
         assert!(!kept(), "{option}");
+        // And what is not whole, where there was none.
+        let new = report.folder.path().join("new").display().to_string();
+        report.refuses(
+            &[&good, option, &new, "--html", "/dev/full"],
+            &["/dev/full"],
+        );
+        assert!(!fs::exists(&new).unwrap(), "{option}");
+        report.prints(&[&good, option, &new]);
+        fs::remove_file(&new).unwrap();
     }
     let left = fs::read_dir(report.folder.path()).unwrap().count();
     assert_eq!(left, 3, "nothing is left beside them");
