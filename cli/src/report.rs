@@ -86,10 +86,11 @@ fn uncorrected(args: &RunArgs, report: &Report) -> Option<String> {
         return None;
     }
     if of.is_empty() || !of.is_disjoint(&called) {
-        let unscaled = args.scaled().filter(|parts| parts.is_disjoint(&called));
+        let is_one = |name: &String| called.contains(name.as_str());
+        let unscaled = args.scaled().filter(|parts| !parts.iter().any(is_one));
         return unscaled.map(|_| {
             format!(
-                "the target does not change how long operations of {} last: the board's profile has no [parts] of it",
+                "the target does not change how long operations of {} last: the board's profile has no [parts] of it that the target changes",
                 listed(called)
             )
         });

@@ -165,9 +165,12 @@ fn a_profile_of_no_api_that_the_program_calls_is_said() {
     assert_eq!(said(&["gles"]), sentence);
     assert_eq!(said(&["gles", "opencl"]), "");
     assert_eq!(said(&["opencl"]), "");
-    let sentence = "gil: the target does not change how long operations of opencl last: the board's profile has no [parts] of it\n";
+    let sentence = "gil: the target does not change how long operations of opencl last: the board's profile has no [parts] of it that the target changes\n";
     let costs = "[calls.opencl]\nlaunch_ns = 1000\n";
     assert_eq!(said_with(costs, &["gles"]), sentence);
+    // A part of another quantity's.
+    let memory = "[parts.opencl]\nmemory = 0.5\n";
+    assert_eq!(said_with(memory, &["gles"]), sentence);
 }
 
 /// The program's source is in the checkout, and the current folder is another one.

@@ -19,6 +19,7 @@
 use super::Profile;
 use super::guest_governor::RATES_MAX;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Most changes that a governor makes.
@@ -169,6 +170,16 @@ impl Parts {
             .max(self.memory * ratio(Quantity::MemoryGbS));
         let idle = (1.0 - self.busy()).max(0.0);
         idle + self.cpu * ratio(Quantity::CpuMhz) + gpu
+    }
+
+    /// Whether a part follows a quantity. The larger of two parts may hide that.
+    fn has(&self, quantity: Quantity) -> bool {
+        match quantity {
+            Quantity::CpuMhz => self.cpu > 0.0,
+            Quantity::GpuMhz => self.gpu > 0.0 || self.serial > 0.0,
+            Quantity::Cores => self.gpu > 0.0,
+            Quantity::MemoryGbS => self.memory > 0.0,
+        }
     }
 
     /// What of the time on the board is not idle.
@@ -502,6 +513,28 @@ impl Profile {
         all
     }
 
+    /// The names of the APIs whose operations may last longer or shorter on the target than on the
+    /// board. All that have parts do if the target has what the board has, or if only its CPU or
+    /// what the guest sets is another.
+    pub fn scaled(&self) -> BTreeSet<&str> {
+        let machines = self.machines();
+        let differs = |quantity| {
+            let mut machines = machines.iter();
+            machines.any(|(_, machine)| self.board.ratio(machine, quantity) != 1.0)
+        };
+        let [cpu, of_gpu @ ..] = Quantity::ALL;
+        let is_told = of_gpu.into_iter().any(differs) && !differs(cpu);
+        let changes = |parts: &Parts| {
+            Quantity::ALL
+                .into_iter()
+                .any(|it| differs(it) && parts.has(it))
+        };
+        let all = self.parts.iter();
+        let all =
+            all.filter(|(_, parts)| !is_told || self.guest_governor.is_some() || changes(parts));
+        all.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Puts the target's machine in the place of the profile's, quantity by quantity.
     ///
     /// # Errors
@@ -587,6 +620,23 @@ mod tests {
         let all: Vec<Targeted> = targets.iter().map(|text| text.parse().unwrap()).collect();
         profile.target_has(&all).unwrap();
         profile
+    }
+
+    #[test]
+    fn a_target_changes_what_is_a_part_of() {
+        let scaled = |cpu, memory, targets: &[&str]| {
+            let mut profile = with(targets);
+            profile.parts.get_mut("gles").unwrap().memory = memory;
+            profile.parts.get_mut("gles").unwrap().cpu = cpu;
+            !profile.scaled().is_empty()
+        };
+        assert!(scaled(0.1, 0.0, &["gpu_mhz=300"]) && scaled(0.1, 0.0, &["cores=2"]));
+        assert!(!scaled(0.1, 0.0, &["memory_gb_s=1"]));
+        // The GPU's part is the larger one.
+        assert!(scaled(0.1, 0.2, &["memory_gb_s=9"]));
+        // What calls do on the CPU lasts longer, too.
+        assert!(scaled(0.0, 0.0, &["memory_gb_s=1", "cpu_mhz=500"]));
+        assert!(scaled(0.0, 0.0, &["memory_gb_s=10"]), "the board's own");
     }
 
     #[test]

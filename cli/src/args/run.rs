@@ -419,10 +419,11 @@ impl RunArgs {
     }
 
     /// The names of the APIs whose operations' times a target changes, if there is one.
-    pub fn scaled(&self) -> Option<BTreeSet<&str>> {
-        let profile = &self.board_profile.as_ref()?.content;
-        let has_target = !self.targets.is_empty() || profile.target != Machine::default();
-        has_target.then(|| profile.parts.keys().map(String::as_str).collect())
+    pub fn scaled(&self) -> Option<BTreeSet<String>> {
+        let mut profile = self.board_profile.as_ref()?.content.clone();
+        profile.target_has(&self.targets).ok()?;
+        let has_target = profile.target != Machine::default();
+        has_target.then(|| profile.scaled().into_iter().map(str::to_owned).collect())
     }
 
     /// Checks the target.
