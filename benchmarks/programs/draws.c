@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a draw costs beside itself: what `gil calibrate calls --api gles` runs natively and in
- * the guest. Prints the renderer's name, then for each repetition, in nanoseconds:
+ * the guest. Prints the renderer's name and
+ *
+ *     number NUMBER
+ *
+ * of its second argument, then for each repetition, in nanoseconds:
  *
  *     draw ONE MANY START DEVICE COLD SUBMIT QUEUED POSTS
  *
@@ -226,6 +230,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set_up();
+	printf("number %d\n", number);
 	spin_for(number);
 	for (int n = -WARM; n < repetitions; n++) {
 		long long cold, one, many, start, each, added, posted;

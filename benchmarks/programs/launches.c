@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What an empty kernel and what copies cost beside themselves. Prints the device's name, then
- * for each repetition, in nanoseconds:
+/* What an empty kernel and what copies cost beside themselves. Prints the device's name and
+ *
+ *     number NUMBER
+ *
+ * of its second argument, then for each repetition, in nanoseconds:
  *
  *     launch ONE MANY LAUNCH DEVICE COLD SUBMIT QUEUED POSTS
  *     to BYTES TIME
@@ -259,6 +262,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set_up();
+	printf("number %d\n", number);
 	/* First: a driver that has had many launches at once may copy more slowly from then on,
 	 * as NVIDIA's does (4 MiB in 0.53 ms and not in 0.39), which few programs make it do. */
 	for (int n = -WARM; n < repetitions; n++) {

@@ -70,9 +70,9 @@ pub struct LaunchesArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 40,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub times: u32,
-    /// Use what the program benchmarks/programs/launches.c (draws.c for OpenGL ES) wrote on
-    /// another board, with 64 as its second argument, instead of running it here; the guest is
-    /// not run.
+    /// Use what the program benchmarks/programs/launches.c wrote on another board, with 256 as
+    /// its second argument (for OpenGL ES draws.c, with 64), instead of running it here; the
+    /// guest is not run.
     #[arg(long, value_name = "FILE")]
     pub native: Option<PathBuf>,
 }
@@ -271,6 +271,14 @@ fn found(text: &str, path: &Path, api: &Calibrated) -> Result<(String, u32, Laun
                 for (column, ns) in columns.iter_mut().zip(numbers) {
                     column.push(Duration::from_nanos(*ns));
                 }
+            }
+            ("number", Ok(&[number])) if number == u64::from(api.many) => {}
+            ("number", Ok(&[number])) => {
+                let what = format!(
+                    "{file} wrote this with {number} as its second argument: run it again with {}",
+                    api.many
+                );
+                return Err(wrong(what));
             }
             ("to" | "from", Ok(&[bytes @ ..=BYTES_MAX, ns @ ..=NS_MAX]))
                 if copies[0].len().max(copies[1].len()) < SIZES_MAX =>
@@ -637,6 +645,19 @@ mod tests {
         // What is short is lost in the noise.
         assert_eq!(said(&[(4, 120), (4096, 30), (1 << 16, 5000)]), None);
         assert_eq!(said(&[]), None);
+    }
+
+    /// So many launches are in what they take.
+    #[test]
+    fn another_number_of_launches_is_refused() {
+        let read = |number| read(&format!("GPU\nnumber {number}\nlaunch 1 2 3 4 5 6 7 0\n"));
+        assert!(read(64).is_ok());
+        let refused = read(256).unwrap_err().to_string();
+        assert!(
+            refused.contains("with 256 as its second argument"),
+            "{refused}"
+        );
+        assert!(refused.ends_with("run it again with 64"), "{refused}");
     }
 
     #[test]
