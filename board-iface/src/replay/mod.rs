@@ -149,7 +149,7 @@ enum Departure {
     )]
     Report(u64),
     #[error(
-        "the recording does not say how the operation of event {0} ended: replay the run that was recorded, with the same options, or record it again"
+        "the recording does not say how the operation of event {0} ended, or its run was ended before that: replay the run that was recorded, with the same options, or record it again"
     )]
     Unasked(u64),
     #[error(transparent)]
@@ -174,7 +174,7 @@ fn at_the_end(place: CallPlace, calls: usize, rest: Option<&str>) -> String {
     match rest {
         Some(rest) => format!("{rest}; it ends after {calls} calls, before {place}"),
         None => format!(
-            "the run departs from the recording at {place}: the recorded session ends after {calls} calls; replay the run that was recorded, with the same options, or record it again"
+            "the run departs from the recording at {place}: the recorded session ends after {calls} calls, or its run was ended there; replay the run that was recorded, with the same options, or record it again"
         ),
     }
 }

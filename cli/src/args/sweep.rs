@@ -15,7 +15,7 @@ pub enum Again {
 /// Arguments of `gil sweep`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 if all points ran and none failed; 1 if not. docs/SWEEPS.md describes FILE
+Exit codes: 0 if all points ran and none failed; 1 if not; 130 after Ctrl-C. docs/SWEEPS.md describes FILE
 and the table.")]
 pub struct SweepArgs {
     /// The sweep: a program, and a grid of options of `gil run`, keys of a board's profile,
