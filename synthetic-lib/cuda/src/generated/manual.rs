@@ -383,13 +383,302 @@ pub trait Captures {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
-pub trait Graphs {
-    /// `cuGraphCreate`.
+pub trait Copies {
+    /// `cuMemcpyHtoD_v2`.
     ///
     /// # Safety
     /// As CUDA says of the caller.
-    unsafe fn cuGraphCreate(entry: u64, phGraph: *mut CUgraph, flags: c_uint) -> CUresult;
+    unsafe fn cuMemcpyHtoD_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcHost: *const c_void,
+        ByteCount: usize,
+    ) -> CUresult;
 
+    /// `cuMemcpyDtoH_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoH_v2(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoD_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoD_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyHtoDAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyHtoDAsync_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcHost: *const c_void,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoHAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoHAsync_v2(
+        entry: u64,
+        dstHost: *mut c_void,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyDtoDAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyDtoDAsync_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        srcDevice: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy(
+        entry: u64,
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyAsync(
+        entry: u64,
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD8_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD8_v2(entry: u64, dstDevice: CUdeviceptr, uc: u8, N: usize) -> CUresult;
+
+    /// `cuMemsetD16_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD16_v2(entry: u64, dstDevice: CUdeviceptr, us: u16, N: usize) -> CUresult;
+
+    /// `cuMemsetD32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD32_v2(entry: u64, dstDevice: CUdeviceptr, ui: c_uint, N: usize) -> CUresult;
+
+    /// `cuMemsetD8Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        uc: u8,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD16Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        us: u16,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD32Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        ui: c_uint,
+        N: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy2DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY2D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3DAsync_v2(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32_v2(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D8Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        uc: u8,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D16Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        us: u16,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemsetD2D32Async(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstPitch: usize,
+        ui: c_uint,
+        Width: usize,
+        Height: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyPeer`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyPeer(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstContext: CUcontext,
+        srcDevice: CUdeviceptr,
+        srcContext: CUcontext,
+        ByteCount: usize,
+    ) -> CUresult;
+
+    /// `cuMemcpyPeerAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyPeerAsync(
+        entry: u64,
+        dstDevice: CUdeviceptr,
+        dstContext: CUcontext,
+        srcDevice: CUdeviceptr,
+        srcContext: CUcontext,
+        ByteCount: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait GraphNodes {
     /// `cuGraphAddKernelNode_v2`.
     ///
     /// # Safety
@@ -680,6 +969,115 @@ pub trait Graphs {
         event: CUevent,
     ) -> CUresult;
 
+    /// `cuGraphExecMemcpyNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecMemcpyNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        copyParams: *const CUDA_MEMCPY3D,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphExecMemsetNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecMemsetNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
+        ctx: CUcontext,
+    ) -> CUresult;
+
+    /// `cuGraphExecHostNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecHostNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
+    ) -> CUresult;
+
+    /// `cuGraphExecChildGraphNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecChildGraphNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        childGraph: CUgraph,
+    ) -> CUresult;
+
+    /// `cuGraphExecEventRecordNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecEventRecordNodeSetEvent(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphExecEventWaitNodeSetEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecEventWaitNodeSetEvent(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        event: CUevent,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeCopyAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeCopyAttributes(
+        entry: u64,
+        dst: CUgraphNode,
+        src: CUgraphNode,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeGetAttribute(
+        entry: u64,
+        hNode: CUgraphNode,
+        attr: CUlaunchAttributeID,
+        value_out: *mut CUlaunchAttributeValue,
+    ) -> CUresult;
+
+    /// `cuGraphKernelNodeSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphKernelNodeSetAttribute(
+        entry: u64,
+        hNode: CUgraphNode,
+        attr: CUlaunchAttributeID,
+        value: *const CUlaunchAttributeValue,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Graphs {
+    /// `cuGraphCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphCreate(entry: u64, phGraph: *mut CUgraph, flags: c_uint) -> CUresult;
+
     /// `cuGraphClone`.
     ///
     /// # Safety
@@ -749,74 +1147,6 @@ pub trait Graphs {
         flags: *mut cuuint64_t,
     ) -> CUresult;
 
-    /// `cuGraphExecMemcpyNodeSetParams`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecMemcpyNodeSetParams(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        copyParams: *const CUDA_MEMCPY3D,
-        ctx: CUcontext,
-    ) -> CUresult;
-
-    /// `cuGraphExecMemsetNodeSetParams`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecMemsetNodeSetParams(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
-        ctx: CUcontext,
-    ) -> CUresult;
-
-    /// `cuGraphExecHostNodeSetParams`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecHostNodeSetParams(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
-    ) -> CUresult;
-
-    /// `cuGraphExecChildGraphNodeSetParams`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecChildGraphNodeSetParams(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        childGraph: CUgraph,
-    ) -> CUresult;
-
-    /// `cuGraphExecEventRecordNodeSetEvent`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecEventRecordNodeSetEvent(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        event: CUevent,
-    ) -> CUresult;
-
-    /// `cuGraphExecEventWaitNodeSetEvent`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphExecEventWaitNodeSetEvent(
-        entry: u64,
-        hGraphExec: CUgraphExec,
-        hNode: CUgraphNode,
-        event: CUevent,
-    ) -> CUresult;
-
     /// `cuGraphNodeSetEnabled`.
     ///
     /// # Safety
@@ -850,16 +1180,6 @@ pub trait Graphs {
     /// # Safety
     /// As CUDA says of the caller.
     unsafe fn cuGraphDestroy(entry: u64, hGraph: CUgraph) -> CUresult;
-
-    /// `cuGraphKernelNodeCopyAttributes`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphKernelNodeCopyAttributes(
-        entry: u64,
-        dst: CUgraphNode,
-        src: CUgraphNode,
-    ) -> CUresult;
 
     /// `cuGraphDebugDotPrint`.
     ///
@@ -918,28 +1238,6 @@ pub trait Graphs {
         graph: CUgraph,
         object: CUuserObject,
         count: c_uint,
-    ) -> CUresult;
-
-    /// `cuGraphKernelNodeGetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphKernelNodeGetAttribute(
-        entry: u64,
-        hNode: CUgraphNode,
-        attr: CUlaunchAttributeID,
-        value_out: *mut CUlaunchAttributeValue,
-    ) -> CUresult;
-
-    /// `cuGraphKernelNodeSetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuGraphKernelNodeSetAttribute(
-        entry: u64,
-        hNode: CUgraphNode,
-        attr: CUlaunchAttributeID,
-        value: *const CUlaunchAttributeValue,
     ) -> CUresult;
 
     /// `cuGraphGetEdges_v2`.
@@ -1562,6 +1860,242 @@ pub trait Linking {
     /// # Safety
     /// As CUDA says of the caller.
     unsafe fn cuLinkDestroy(entry: u64, state: CUlinkState) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Memory {
+    /// `cuMemAlloc_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAlloc_v2(entry: u64, dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult;
+
+    /// `cuMemAllocPitch_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocPitch_v2(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        pPitch: *mut usize,
+        WidthInBytes: usize,
+        Height: usize,
+        ElementSizeBytes: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemFree_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemFree_v2(entry: u64, dptr: CUdeviceptr) -> CUresult;
+
+    /// `cuMemGetAddressRange_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemGetAddressRange_v2(
+        entry: u64,
+        pbase: *mut CUdeviceptr,
+        psize: *mut usize,
+        dptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuMemAllocHost_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocHost_v2(entry: u64, pp: *mut *mut c_void, bytesize: usize) -> CUresult;
+
+    /// `cuMemHostAlloc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostAlloc(
+        entry: u64,
+        pp: *mut *mut c_void,
+        bytesize: usize,
+        Flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemFreeHost`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemFreeHost(entry: u64, p: *mut c_void) -> CUresult;
+
+    /// `cuMemHostRegister_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostRegister_v2(
+        entry: u64,
+        p: *mut c_void,
+        bytesize: usize,
+        Flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemHostUnregister`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostUnregister(entry: u64, p: *mut c_void) -> CUresult;
+
+    /// `cuMemHostGetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostGetFlags(entry: u64, pFlags: *mut c_uint, p: *mut c_void) -> CUresult;
+
+    /// `cuMemAllocAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemAllocFromPoolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocFromPoolAsync(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        pool: CUmemoryPool,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemFreeAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemFreeAsync(entry: u64, dptr: CUdeviceptr, hStream: CUstream) -> CUresult;
+
+    /// `cuMemPoolCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolCreate(
+        entry: u64,
+        pool: *mut CUmemoryPool,
+        poolProps: *const CUmemPoolProps,
+    ) -> CUresult;
+
+    /// `cuMemPoolDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolDestroy(entry: u64, pool: CUmemoryPool) -> CUresult;
+
+    /// `cuMemPoolSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolSetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuMemPoolGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolGetAttribute(
+        entry: u64,
+        pool: CUmemoryPool,
+        attr: CUmemPool_attribute,
+        value: *mut c_void,
+    ) -> CUresult;
+
+    /// `cuMemPoolTrimTo`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolTrimTo(entry: u64, pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult;
+
+    /// `cuMemPoolSetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolSetAccess(
+        entry: u64,
+        pool: CUmemoryPool,
+        map: *const CUmemAccessDesc,
+        count: usize,
+    ) -> CUresult;
+
+    /// `cuMemPoolGetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPoolGetAccess(
+        entry: u64,
+        flags: *mut CUmemAccess_flags,
+        memPool: CUmemoryPool,
+        location: *mut CUmemLocation,
+    ) -> CUresult;
+
+    /// `cuDeviceGetDefaultMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetDefaultMemPool(
+        entry: u64,
+        pool_out: *mut CUmemoryPool,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuDeviceGetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetMemPool(entry: u64, pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult;
+
+    /// `cuDeviceSetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceSetMemPool(entry: u64, dev: CUdevice, pool: CUmemoryPool) -> CUresult;
+
+    /// `cuPointerGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerGetAttribute(
+        entry: u64,
+        data: *mut c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuPointerGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerGetAttributes(
+        entry: u64,
+        numAttributes: c_uint,
+        attributes: *mut CUpointer_attribute,
+        data: *mut *mut c_void,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuPointerSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuPointerSetAttribute(
+        entry: u64,
+        value: *const c_void,
+        attribute: CUpointer_attribute,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
 }
 
 /// Entry points of one subject whose bodies are written by hand.
@@ -2495,234 +3029,6 @@ pub trait Manual {
         extra: *mut *mut c_void,
     ) -> CUresult;
 
-    /// `cuMemAlloc_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemAlloc_v2(entry: u64, dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult;
-
-    /// `cuMemAllocPitch_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemAllocPitch_v2(
-        entry: u64,
-        dptr: *mut CUdeviceptr,
-        pPitch: *mut usize,
-        WidthInBytes: usize,
-        Height: usize,
-        ElementSizeBytes: c_uint,
-    ) -> CUresult;
-
-    /// `cuMemFree_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemFree_v2(entry: u64, dptr: CUdeviceptr) -> CUresult;
-
-    /// `cuMemGetAddressRange_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemGetAddressRange_v2(
-        entry: u64,
-        pbase: *mut CUdeviceptr,
-        psize: *mut usize,
-        dptr: CUdeviceptr,
-    ) -> CUresult;
-
-    /// `cuMemAllocHost_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemAllocHost_v2(entry: u64, pp: *mut *mut c_void, bytesize: usize) -> CUresult;
-
-    /// `cuMemHostAlloc`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemHostAlloc(
-        entry: u64,
-        pp: *mut *mut c_void,
-        bytesize: usize,
-        Flags: c_uint,
-    ) -> CUresult;
-
-    /// `cuMemFreeHost`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemFreeHost(entry: u64, p: *mut c_void) -> CUresult;
-
-    /// `cuMemHostRegister_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemHostRegister_v2(
-        entry: u64,
-        p: *mut c_void,
-        bytesize: usize,
-        Flags: c_uint,
-    ) -> CUresult;
-
-    /// `cuMemHostUnregister`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemHostUnregister(entry: u64, p: *mut c_void) -> CUresult;
-
-    /// `cuMemHostGetFlags`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemHostGetFlags(entry: u64, pFlags: *mut c_uint, p: *mut c_void) -> CUresult;
-
-    /// `cuMemcpyHtoD_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyHtoD_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        srcHost: *const c_void,
-        ByteCount: usize,
-    ) -> CUresult;
-
-    /// `cuMemcpyDtoH_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyDtoH_v2(
-        entry: u64,
-        dstHost: *mut c_void,
-        srcDevice: CUdeviceptr,
-        ByteCount: usize,
-    ) -> CUresult;
-
-    /// `cuMemcpyDtoD_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyDtoD_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        srcDevice: CUdeviceptr,
-        ByteCount: usize,
-    ) -> CUresult;
-
-    /// `cuMemcpyHtoDAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyHtoDAsync_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        srcHost: *const c_void,
-        ByteCount: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemcpyDtoHAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyDtoHAsync_v2(
-        entry: u64,
-        dstHost: *mut c_void,
-        srcDevice: CUdeviceptr,
-        ByteCount: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemcpyDtoDAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyDtoDAsync_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        srcDevice: CUdeviceptr,
-        ByteCount: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemcpy`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy(
-        entry: u64,
-        dst: CUdeviceptr,
-        src: CUdeviceptr,
-        ByteCount: usize,
-    ) -> CUresult;
-
-    /// `cuMemcpyAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyAsync(
-        entry: u64,
-        dst: CUdeviceptr,
-        src: CUdeviceptr,
-        ByteCount: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD8_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD8_v2(entry: u64, dstDevice: CUdeviceptr, uc: u8, N: usize) -> CUresult;
-
-    /// `cuMemsetD16_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD16_v2(entry: u64, dstDevice: CUdeviceptr, us: u16, N: usize) -> CUresult;
-
-    /// `cuMemsetD32_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD32_v2(entry: u64, dstDevice: CUdeviceptr, ui: c_uint, N: usize) -> CUresult;
-
-    /// `cuMemsetD8Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD8Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        uc: u8,
-        N: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD16Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD16Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        us: u16,
-        N: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD32Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD32Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        ui: c_uint,
-        N: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
     /// `cuStreamCreate`.
     ///
     /// # Safety
@@ -2875,276 +3181,6 @@ pub trait Manual {
         pExportTableId: *const CUuuid,
     ) -> CUresult;
 
-    /// `cuMemcpy2D_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy2D_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
-
-    /// `cuMemcpy2DUnaligned_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy2DUnaligned_v2(entry: u64, pCopy: *const CUDA_MEMCPY2D) -> CUresult;
-
-    /// `cuMemcpy2DAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy2DAsync_v2(
-        entry: u64,
-        pCopy: *const CUDA_MEMCPY2D,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemcpy3D_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy3D_v2(entry: u64, pCopy: *const CUDA_MEMCPY3D) -> CUresult;
-
-    /// `cuMemcpy3DAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpy3DAsync_v2(
-        entry: u64,
-        pCopy: *const CUDA_MEMCPY3D,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D8_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D8_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        uc: u8,
-        Width: usize,
-        Height: usize,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D16_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D16_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        us: u16,
-        Width: usize,
-        Height: usize,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D32_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D32_v2(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        ui: c_uint,
-        Width: usize,
-        Height: usize,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D8Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D8Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        uc: u8,
-        Width: usize,
-        Height: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D16Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D16Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        us: u16,
-        Width: usize,
-        Height: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemsetD2D32Async`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemsetD2D32Async(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstPitch: usize,
-        ui: c_uint,
-        Width: usize,
-        Height: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemAllocAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemAllocAsync(
-        entry: u64,
-        dptr: *mut CUdeviceptr,
-        bytesize: usize,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemAllocFromPoolAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemAllocFromPoolAsync(
-        entry: u64,
-        dptr: *mut CUdeviceptr,
-        bytesize: usize,
-        pool: CUmemoryPool,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemFreeAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemFreeAsync(entry: u64, dptr: CUdeviceptr, hStream: CUstream) -> CUresult;
-
-    /// `cuMemPoolCreate`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolCreate(
-        entry: u64,
-        pool: *mut CUmemoryPool,
-        poolProps: *const CUmemPoolProps,
-    ) -> CUresult;
-
-    /// `cuMemPoolDestroy`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolDestroy(entry: u64, pool: CUmemoryPool) -> CUresult;
-
-    /// `cuMemPoolSetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolSetAttribute(
-        entry: u64,
-        pool: CUmemoryPool,
-        attr: CUmemPool_attribute,
-        value: *mut c_void,
-    ) -> CUresult;
-
-    /// `cuMemPoolGetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolGetAttribute(
-        entry: u64,
-        pool: CUmemoryPool,
-        attr: CUmemPool_attribute,
-        value: *mut c_void,
-    ) -> CUresult;
-
-    /// `cuMemPoolTrimTo`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolTrimTo(entry: u64, pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult;
-
-    /// `cuMemPoolSetAccess`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolSetAccess(
-        entry: u64,
-        pool: CUmemoryPool,
-        map: *const CUmemAccessDesc,
-        count: usize,
-    ) -> CUresult;
-
-    /// `cuMemPoolGetAccess`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPoolGetAccess(
-        entry: u64,
-        flags: *mut CUmemAccess_flags,
-        memPool: CUmemoryPool,
-        location: *mut CUmemLocation,
-    ) -> CUresult;
-
-    /// `cuDeviceGetDefaultMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuDeviceGetDefaultMemPool(
-        entry: u64,
-        pool_out: *mut CUmemoryPool,
-        dev: CUdevice,
-    ) -> CUresult;
-
-    /// `cuDeviceGetMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuDeviceGetMemPool(entry: u64, pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult;
-
-    /// `cuDeviceSetMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuDeviceSetMemPool(entry: u64, dev: CUdevice, pool: CUmemoryPool) -> CUresult;
-
-    /// `cuPointerGetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuPointerGetAttribute(
-        entry: u64,
-        data: *mut c_void,
-        attribute: CUpointer_attribute,
-        ptr: CUdeviceptr,
-    ) -> CUresult;
-
-    /// `cuPointerGetAttributes`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuPointerGetAttributes(
-        entry: u64,
-        numAttributes: c_uint,
-        attributes: *mut CUpointer_attribute,
-        data: *mut *mut c_void,
-        ptr: CUdeviceptr,
-    ) -> CUresult;
-
-    /// `cuPointerSetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuPointerSetAttribute(
-        entry: u64,
-        value: *const c_void,
-        attribute: CUpointer_attribute,
-        ptr: CUdeviceptr,
-    ) -> CUresult;
-
     /// `cuCtxEnablePeerAccess`.
     ///
     /// # Safety
@@ -3156,33 +3192,6 @@ pub trait Manual {
     /// # Safety
     /// As CUDA says of the caller.
     unsafe fn cuCtxDisablePeerAccess(entry: u64, peerContext: CUcontext) -> CUresult;
-
-    /// `cuMemcpyPeer`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyPeer(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstContext: CUcontext,
-        srcDevice: CUdeviceptr,
-        srcContext: CUcontext,
-        ByteCount: usize,
-    ) -> CUresult;
-
-    /// `cuMemcpyPeerAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemcpyPeerAsync(
-        entry: u64,
-        dstDevice: CUdeviceptr,
-        dstContext: CUcontext,
-        srcDevice: CUdeviceptr,
-        srcContext: CUcontext,
-        ByteCount: usize,
-        hStream: CUstream,
-    ) -> CUresult;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

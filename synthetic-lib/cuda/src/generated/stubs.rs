@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Arrays, Captures, Graphs, Guest, Helpers, Kept, Launches, Libraries, Linking, Local, Manual,
-    Object, Others, OwnStreams, Request, Textures,
+    Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches, Libraries,
+    Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};

@@ -1446,6 +1446,477 @@ pub trait Libraries {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Memory {
+    /// `cudaMalloc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMalloc(entry: u64, devPtr: *mut *mut c_void, size: usize) -> cudaError_t;
+
+    /// `cudaMallocPitch`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocPitch(
+        entry: u64,
+        devPtr: *mut *mut c_void,
+        pitch: *mut usize,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t;
+
+    /// `cudaFree`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFree(entry: u64, devPtr: *mut c_void) -> cudaError_t;
+
+    /// `cudaMallocHost`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocHost(entry: u64, ptr: *mut *mut c_void, size: usize) -> cudaError_t;
+
+    /// `cudaHostAlloc`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostAlloc(
+        entry: u64,
+        pHost: *mut *mut c_void,
+        size: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaFreeHost`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFreeHost(entry: u64, ptr: *mut c_void) -> cudaError_t;
+
+    /// `cudaHostRegister`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostRegister(
+        entry: u64,
+        ptr: *mut c_void,
+        size: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaHostUnregister`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostUnregister(entry: u64, ptr: *mut c_void) -> cudaError_t;
+
+    /// `cudaMemGetInfo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemGetInfo(entry: u64, free: *mut usize, total: *mut usize) -> cudaError_t;
+
+    /// `cudaMemcpy`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy(
+        entry: u64,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyAsync(
+        entry: u64,
+        dst: *mut c_void,
+        src: *const c_void,
+        count: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2D(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy2DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy2DAsync(
+        entry: u64,
+        dst: *mut c_void,
+        dpitch: usize,
+        src: *const c_void,
+        spitch: usize,
+        width: usize,
+        height: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToSymbol`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToSymbol(
+        entry: u64,
+        symbol: *const c_void,
+        src: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromSymbol`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromSymbol(
+        entry: u64,
+        dst: *mut c_void,
+        symbol: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyToSymbolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyToSymbolAsync(
+        entry: u64,
+        symbol: *const c_void,
+        src: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyFromSymbolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyFromSymbolAsync(
+        entry: u64,
+        dst: *mut c_void,
+        symbol: *const c_void,
+        count: usize,
+        offset: usize,
+        kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaGetSymbolAddress`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetSymbolAddress(
+        entry: u64,
+        devPtr: *mut *mut c_void,
+        symbol: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaGetSymbolSize`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGetSymbolSize(entry: u64, size: *mut usize, symbol: *const c_void)
+    -> cudaError_t;
+
+    /// `cudaMemset`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset(
+        entry: u64,
+        devPtr: *mut c_void,
+        value: c_int,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemsetAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemsetAsync(
+        entry: u64,
+        devPtr: *mut c_void,
+        value: c_int,
+        count: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMalloc3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMalloc3D(
+        entry: u64,
+        pitchedDevPtr: *mut cudaPitchedPtr,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpy3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3D(entry: u64, p: *const cudaMemcpy3DParms) -> cudaError_t;
+
+    /// `cudaMemcpy3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpy3DAsync(
+        entry: u64,
+        p: *const cudaMemcpy3DParms,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2D(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemset2DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset2DAsync(
+        entry: u64,
+        devPtr: *mut c_void,
+        pitch: usize,
+        value: c_int,
+        width: usize,
+        height: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3D`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3D(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) -> cudaError_t;
+
+    /// `cudaMemset3DAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemset3DAsync(
+        entry: u64,
+        pitchedDevPtr: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMallocAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocAsync(
+        entry: u64,
+        devPtr: *mut *mut c_void,
+        size: usize,
+        hStream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaFreeAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaFreeAsync(entry: u64, devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t;
+
+    /// `cudaMallocFromPoolAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocFromPoolAsync(
+        entry: u64,
+        ptr: *mut *mut c_void,
+        size: usize,
+        memPool: cudaMemPool_t,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolCreate`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolCreate(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        poolProps: *const cudaMemPoolProps,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolDestroy(entry: u64, memPool: cudaMemPool_t) -> cudaError_t;
+
+    /// `cudaMemPoolTrimTo`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolTrimTo(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        minBytesToKeep: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolSetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolSetAttribute(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolGetAttribute(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        attr: cudaMemPoolAttr,
+        value: *mut c_void,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolSetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolSetAccess(
+        entry: u64,
+        memPool: cudaMemPool_t,
+        descList: *const cudaMemAccessDesc,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemPoolGetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPoolGetAccess(
+        entry: u64,
+        flags: *mut cudaMemAccessFlags,
+        memPool: cudaMemPool_t,
+        location: *mut cudaMemLocation,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetDefaultMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetDefaultMemPool(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceGetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceGetMemPool(
+        entry: u64,
+        memPool: *mut cudaMemPool_t,
+        device: c_int,
+    ) -> cudaError_t;
+
+    /// `cudaDeviceSetMemPool`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaDeviceSetMemPool(
+        entry: u64,
+        device: c_int,
+        memPool: cudaMemPool_t,
+    ) -> cudaError_t;
+
+    /// `cudaPointerGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaPointerGetAttributes(
+        entry: u64,
+        attributes: *mut cudaPointerAttributes,
+        ptr: *const c_void,
+    ) -> cudaError_t;
+
+    /// `cudaHostGetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostGetFlags(entry: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t;
+
+    /// `cudaMemcpyPeer`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyPeer(
+        entry: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemcpyPeerAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemcpyPeerAsync(
+        entry: u64,
+        dst: *mut c_void,
+        dstDevice: c_int,
+        src: *const c_void,
+        srcDevice: c_int,
+        count: usize,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait OwnStreams {
     /// `cudaMemcpy_ptds`.
     ///
@@ -2052,226 +2523,6 @@ pub trait Manual {
     /// As CUDA runtime says of the caller.
     unsafe fn cudaGetErrorString(entry: u64, error: cudaError_t) -> *const c_char;
 
-    /// `cudaMalloc`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMalloc(entry: u64, devPtr: *mut *mut c_void, size: usize) -> cudaError_t;
-
-    /// `cudaMallocPitch`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMallocPitch(
-        entry: u64,
-        devPtr: *mut *mut c_void,
-        pitch: *mut usize,
-        width: usize,
-        height: usize,
-    ) -> cudaError_t;
-
-    /// `cudaFree`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaFree(entry: u64, devPtr: *mut c_void) -> cudaError_t;
-
-    /// `cudaMallocHost`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMallocHost(entry: u64, ptr: *mut *mut c_void, size: usize) -> cudaError_t;
-
-    /// `cudaHostAlloc`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaHostAlloc(
-        entry: u64,
-        pHost: *mut *mut c_void,
-        size: usize,
-        flags: c_uint,
-    ) -> cudaError_t;
-
-    /// `cudaFreeHost`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaFreeHost(entry: u64, ptr: *mut c_void) -> cudaError_t;
-
-    /// `cudaHostRegister`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaHostRegister(
-        entry: u64,
-        ptr: *mut c_void,
-        size: usize,
-        flags: c_uint,
-    ) -> cudaError_t;
-
-    /// `cudaHostUnregister`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaHostUnregister(entry: u64, ptr: *mut c_void) -> cudaError_t;
-
-    /// `cudaMemGetInfo`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemGetInfo(entry: u64, free: *mut usize, total: *mut usize) -> cudaError_t;
-
-    /// `cudaMemcpy`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpy(
-        entry: u64,
-        dst: *mut c_void,
-        src: *const c_void,
-        count: usize,
-        kind: cudaMemcpyKind,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyAsync(
-        entry: u64,
-        dst: *mut c_void,
-        src: *const c_void,
-        count: usize,
-        kind: cudaMemcpyKind,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpy2D`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpy2D(
-        entry: u64,
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: cudaMemcpyKind,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpy2DAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpy2DAsync(
-        entry: u64,
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: cudaMemcpyKind,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyToSymbol`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyToSymbol(
-        entry: u64,
-        symbol: *const c_void,
-        src: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyFromSymbol`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyFromSymbol(
-        entry: u64,
-        dst: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyToSymbolAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyToSymbolAsync(
-        entry: u64,
-        symbol: *const c_void,
-        src: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyFromSymbolAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyFromSymbolAsync(
-        entry: u64,
-        dst: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaGetSymbolAddress`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaGetSymbolAddress(
-        entry: u64,
-        devPtr: *mut *mut c_void,
-        symbol: *const c_void,
-    ) -> cudaError_t;
-
-    /// `cudaGetSymbolSize`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaGetSymbolSize(entry: u64, size: *mut usize, symbol: *const c_void)
-    -> cudaError_t;
-
-    /// `cudaMemset`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemset(
-        entry: u64,
-        devPtr: *mut c_void,
-        value: c_int,
-        count: usize,
-    ) -> cudaError_t;
-
-    /// `cudaMemsetAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemsetAsync(
-        entry: u64,
-        devPtr: *mut c_void,
-        value: c_int,
-        count: usize,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
     /// `cudaStreamCreate`.
     ///
     /// # Safety
@@ -2575,227 +2826,6 @@ pub trait Manual {
         stream: cudaStream_t,
     ) -> cudaError_t;
 
-    /// `cudaMalloc3D`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMalloc3D(
-        entry: u64,
-        pitchedDevPtr: *mut cudaPitchedPtr,
-        extent: cudaExtent,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpy3D`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpy3D(entry: u64, p: *const cudaMemcpy3DParms) -> cudaError_t;
-
-    /// `cudaMemcpy3DAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpy3DAsync(
-        entry: u64,
-        p: *const cudaMemcpy3DParms,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemset2D`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemset2D(
-        entry: u64,
-        devPtr: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-    ) -> cudaError_t;
-
-    /// `cudaMemset2DAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemset2DAsync(
-        entry: u64,
-        devPtr: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemset3D`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemset3D(
-        entry: u64,
-        pitchedDevPtr: cudaPitchedPtr,
-        value: c_int,
-        extent: cudaExtent,
-    ) -> cudaError_t;
-
-    /// `cudaMemset3DAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemset3DAsync(
-        entry: u64,
-        pitchedDevPtr: cudaPitchedPtr,
-        value: c_int,
-        extent: cudaExtent,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMallocAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMallocAsync(
-        entry: u64,
-        devPtr: *mut *mut c_void,
-        size: usize,
-        hStream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaFreeAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaFreeAsync(entry: u64, devPtr: *mut c_void, hStream: cudaStream_t) -> cudaError_t;
-
-    /// `cudaMallocFromPoolAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMallocFromPoolAsync(
-        entry: u64,
-        ptr: *mut *mut c_void,
-        size: usize,
-        memPool: cudaMemPool_t,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolCreate`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolCreate(
-        entry: u64,
-        memPool: *mut cudaMemPool_t,
-        poolProps: *const cudaMemPoolProps,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolDestroy`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolDestroy(entry: u64, memPool: cudaMemPool_t) -> cudaError_t;
-
-    /// `cudaMemPoolTrimTo`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolTrimTo(
-        entry: u64,
-        memPool: cudaMemPool_t,
-        minBytesToKeep: usize,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolSetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolSetAttribute(
-        entry: u64,
-        memPool: cudaMemPool_t,
-        attr: cudaMemPoolAttr,
-        value: *mut c_void,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolGetAttribute`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolGetAttribute(
-        entry: u64,
-        memPool: cudaMemPool_t,
-        attr: cudaMemPoolAttr,
-        value: *mut c_void,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolSetAccess`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolSetAccess(
-        entry: u64,
-        memPool: cudaMemPool_t,
-        descList: *const cudaMemAccessDesc,
-        count: usize,
-    ) -> cudaError_t;
-
-    /// `cudaMemPoolGetAccess`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemPoolGetAccess(
-        entry: u64,
-        flags: *mut cudaMemAccessFlags,
-        memPool: cudaMemPool_t,
-        location: *mut cudaMemLocation,
-    ) -> cudaError_t;
-
-    /// `cudaDeviceGetDefaultMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaDeviceGetDefaultMemPool(
-        entry: u64,
-        memPool: *mut cudaMemPool_t,
-        device: c_int,
-    ) -> cudaError_t;
-
-    /// `cudaDeviceGetMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaDeviceGetMemPool(
-        entry: u64,
-        memPool: *mut cudaMemPool_t,
-        device: c_int,
-    ) -> cudaError_t;
-
-    /// `cudaDeviceSetMemPool`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaDeviceSetMemPool(
-        entry: u64,
-        device: c_int,
-        memPool: cudaMemPool_t,
-    ) -> cudaError_t;
-
-    /// `cudaPointerGetAttributes`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaPointerGetAttributes(
-        entry: u64,
-        attributes: *mut cudaPointerAttributes,
-        ptr: *const c_void,
-    ) -> cudaError_t;
-
-    /// `cudaHostGetFlags`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaHostGetFlags(entry: u64, pFlags: *mut c_uint, pHost: *mut c_void) -> cudaError_t;
-
     /// `cudaDeviceCanAccessPeer`.
     ///
     /// # Safety
@@ -2833,33 +2863,6 @@ pub trait Manual {
         attr: cudaDeviceP2PAttr,
         srcDevice: c_int,
         dstDevice: c_int,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyPeer`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyPeer(
-        entry: u64,
-        dst: *mut c_void,
-        dstDevice: c_int,
-        src: *const c_void,
-        srcDevice: c_int,
-        count: usize,
-    ) -> cudaError_t;
-
-    /// `cudaMemcpyPeerAsync`.
-    ///
-    /// # Safety
-    /// As CUDA runtime says of the caller.
-    unsafe fn cudaMemcpyPeerAsync(
-        entry: u64,
-        dst: *mut c_void,
-        dstDevice: c_int,
-        src: *const c_void,
-        srcDevice: c_int,
-        count: usize,
-        stream: cudaStream_t,
     ) -> cudaError_t;
 
     /// `cudaDeviceSetLimit`.

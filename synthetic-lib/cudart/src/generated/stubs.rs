@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Object, OwnStreams,
-    Request, Textures,
+    Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Memory, Object,
+    OwnStreams, Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};

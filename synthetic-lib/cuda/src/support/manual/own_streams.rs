@@ -2,7 +2,7 @@
 //! stream is null or none is named, it is the calling thread's own.
 
 use super::*;
-use crate::generated::manual::{Captures, Graphs, Launches, OwnStreams};
+use crate::generated::manual::{Captures, Copies, Graphs, Launches, OwnStreams};
 
 /// The thread's own default stream, by its name.
 const OWN: CUstream = std::ptr::without_provenance_mut(2);

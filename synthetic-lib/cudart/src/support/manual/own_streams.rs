@@ -3,7 +3,7 @@
 //! calling thread's own.
 
 use super::*;
-use crate::generated::manual::{Graphs, Launches, OwnStreams};
+use crate::generated::manual::{Graphs, Launches, Memory, OwnStreams};
 
 /// The thread's own default stream, by its name.
 const OWN: cudaStream_t = std::ptr::without_provenance_mut(2);
