@@ -1,12 +1,16 @@
 //! Arrays, and arrays with mipmaps, whose levels are arrays that go with them.
 
+use super::copies::{ask, at, on_memory};
+use super::generated::manual::Arrays;
 use super::generated::types::*;
 use super::manual::call_if;
+use super::rectangles::{self, Ask};
 use super::session::{Data, Session};
+use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
 use gil_cuda_common::array::{Layout, Wrong};
 use gil_wire::call::Handle;
-use gil_wire::generated::cuda::Kind;
+use gil_wire::generated::cuda::{self as wire, Kind};
 use std::ptr::null_mut;
 
 /// An array.
@@ -197,5 +201,79 @@ impl Session {
         let end = self.functions().cuMipmappedArrayDestroy;
         // SAFETY: it is alive, and nothing names it any more.
         Ok(call_if(call, end, |end| unsafe { end(real) }))
+    }
+}
+
+impl Arrays for Board {
+    fn cu_array_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayCreateV2Args,
+    ) -> Result<wire::CuArrayCreateV2Reply, Refusal> {
+        let result = session.make_array(call, (args.current, args.new), &args.layout)?;
+        Ok(wire::CuArrayCreateV2Reply { result })
+    }
+
+    fn cu_array3d_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArray3DCreateV2Args,
+    ) -> Result<wire::CuArray3DCreateV2Reply, Refusal> {
+        let result = session.make_array(call, (args.current, args.new), &args.layout)?;
+        Ok(wire::CuArray3DCreateV2Reply { result })
+    }
+
+    fn cu_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayDestroyArgs,
+    ) -> Result<wire::CuArrayDestroyReply, Refusal> {
+        let result = session.destroy_array(call, args.hArray)?;
+        Ok(wire::CuArrayDestroyReply { result })
+    }
+
+    fn cu_mipmapped_array_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayCreateArgs,
+    ) -> Result<wire::CuMipmappedArrayCreateReply, Refusal> {
+        let of = (args.current, args.new);
+        let result = session.make_mipmapped(call, of, &args.layout, args.levels)?;
+        Ok(wire::CuMipmappedArrayCreateReply { result })
+    }
+
+    fn cu_mipmapped_array_get_level(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayGetLevelArgs,
+    ) -> Result<wire::CuMipmappedArrayGetLevelReply, Refusal> {
+        let result = session.level(call, (args.hMipmappedArray, args.new), args.level)?;
+        Ok(wire::CuMipmappedArrayGetLevelReply { result })
+    }
+
+    fn cu_mipmapped_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayDestroyArgs,
+    ) -> Result<wire::CuMipmappedArrayDestroyReply, Refusal> {
+        let result = session.destroy_mipmapped(call, args.hMipmappedArray)?;
+        Ok(wire::CuMipmappedArrayDestroyReply { result })
+    }
+
+    on_memory! {
+        cu_memcpy_hto_a_v2, wire::CuMemcpyHtoAV2Args<'_>, CuMemcpyHtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_h_v2, wire::CuMemcpyAtoHV2Args<'_>, CuMemcpyAtoHV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_dto_a_v2, wire::CuMemcpyDtoAV2Args<'_>, CuMemcpyDtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_d_v2, wire::CuMemcpyAtoDV2Args<'_>, CuMemcpyAtoDV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_a_v2, wire::CuMemcpyAtoAV2Args<'_>, CuMemcpyAtoAV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_hto_a_async_v2, wire::CuMemcpyHtoAAsyncV2Args<'_>, CuMemcpyHtoAAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
+        cu_memcpy_ato_h_async_v2, wire::CuMemcpyAtoHAsyncV2Args<'_>, CuMemcpyAtoHAsyncV2Reply, |session, call, at, a|
+            rectangles::copy(session, call, at, ask!(a));
     }
 }

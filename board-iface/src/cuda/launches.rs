@@ -1,16 +1,19 @@
 //! Launches, and the attributes that launches and streams have. All attributes are numbers
 //! whose meaning the driver checks: none is an address or a handle.
 
+use super::copies::at;
 use super::generated::Functions;
+use super::generated::manual::Launches;
 use super::generated::types::*;
 use super::manual::call_if;
 use super::operations::{Needs, WHOLE};
 use super::session::{At, Session};
+use super::support::Board;
 use crate::back_end::{Call, Current, Objects, Refusal};
 use gil_cuda_common::attribute::{self, Attribute, Of, VALUE_LEN};
 use gil_cuda_common::names;
 use gil_wire::call::{Handle, InData};
-use gil_wire::generated::cuda::Kind;
+use gil_wire::generated::cuda::{self as wire, Kind};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
@@ -306,5 +309,109 @@ impl Session {
         let copy = self.functions().cuStreamCopyAttributes;
         // SAFETY: both are alive.
         Ok(call_if(call, copy, |copy| unsafe { copy(to, from) }))
+    }
+}
+
+impl Launches for Board {
+    fn cu_launch_kernel_ex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelExArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelExReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let launch = (args.f, &args.params);
+        let result = session.launch_with(call, at, launch, &geometry, &args.attributes)?;
+        Ok(wire::CuLaunchKernelExReply { result })
+    }
+
+    fn cu_launch_cooperative_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchCooperativeKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchCooperativeKernelReply, Refusal> {
+        let at = at(args.current, args.hStream, args.event);
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let launch = (args.f, &args.params);
+        let result = session.launch_with(call, at, launch, &geometry, &args.attributes)?;
+        Ok(wire::CuLaunchCooperativeKernelReply { result })
+    }
+
+    fn cu_module_enumerate_functions(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleEnumerateFunctionsArgs,
+    ) -> Result<wire::CuModuleEnumerateFunctionsReply, Refusal> {
+        let (result, names) = session.function_names(call, args.hmod, args.most)?;
+        Ok(wire::CuModuleEnumerateFunctionsReply { result, names })
+    }
+
+    fn cu_occupancy_max_potential_cluster_size(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxPotentialClusterSizeArgs,
+    ) -> Result<wire::CuOccupancyMaxPotentialClusterSizeReply, Refusal> {
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let ask = session.functions().cuOccupancyMaxPotentialClusterSize;
+        let of = (args.current, args.hStream, args.f);
+        let (result, value) = session.clusters(call, ask, of, &geometry, &args.attributes)?;
+        Ok(wire::CuOccupancyMaxPotentialClusterSizeReply { result, value })
+    }
+
+    fn cu_occupancy_max_active_clusters(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxActiveClustersArgs,
+    ) -> Result<wire::CuOccupancyMaxActiveClustersReply, Refusal> {
+        let geometry = Geometry::of(
+            [args.grid_x, args.grid_y, args.grid_z],
+            [args.block_x, args.block_y, args.block_z],
+            args.shared,
+        );
+        let ask = session.functions().cuOccupancyMaxActiveClusters;
+        let of = (args.current, args.hStream, args.f);
+        let (result, value) = session.clusters(call, ask, of, &geometry, &args.attributes)?;
+        Ok(wire::CuOccupancyMaxActiveClustersReply { result, value })
+    }
+
+    fn cu_stream_copy_attributes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCopyAttributesArgs,
+    ) -> Result<wire::CuStreamCopyAttributesReply, Refusal> {
+        let result = session.copy_attributes(call, args.current, args.dst, args.src)?;
+        Ok(wire::CuStreamCopyAttributesReply { result })
+    }
+
+    fn cu_stream_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamGetAttributeArgs,
+    ) -> Result<wire::CuStreamGetAttributeReply, Refusal> {
+        let of = (args.current, args.hStream);
+        let (result, attribute) = session.stream_attribute(call, of, args.attr)?;
+        Ok(wire::CuStreamGetAttributeReply { result, attribute })
+    }
+
+    fn cu_stream_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamSetAttributeArgs,
+    ) -> Result<wire::CuStreamSetAttributeReply, Refusal> {
+        let of = (args.current, args.hStream);
+        let result = session.set_stream_attribute(call, of, &args.attribute)?;
+        Ok(wire::CuStreamSetAttributeReply { result })
     }
 }

@@ -1,9 +1,11 @@
 //! The linker in the driver: `cuLink…` of CUDA's driver API.
 
+use super::generated::manual::Linking;
 use super::generated::types::*;
 use super::logs::Logs;
 use super::manual::call_if;
 use super::session::{Data, Session};
+use super::support::Board;
 use crate::back_end::{Call, Current, Objects, Refusal, encode};
 use gil_cuda_common::image;
 use gil_cuda_common::jit::{self, LIBRARY, NoInput};
@@ -292,6 +294,52 @@ impl Session {
         unsafe { place.copy_to_nonoverlapping(room.as_mut_ptr().cast(), size) };
         let (result, cubin) = (CUDA_SUCCESS, room.data(call, size));
         encode(&wire::GilLinkedReply { result, cubin })
+    }
+}
+
+impl Linking for Board {
+    fn cu_link_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCreateV2Args,
+    ) -> Result<wire::CuLinkCreateV2Reply, Refusal> {
+        session.link_create(call, args)
+    }
+
+    fn cu_link_complete(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCompleteArgs,
+    ) -> Result<wire::CuLinkCompleteReply, Refusal> {
+        session.link_complete(call, args)
+    }
+
+    fn cu_link_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkDestroyArgs,
+    ) -> Result<wire::CuLinkDestroyReply, Refusal> {
+        session.link_destroy(call, args)
+    }
+
+    fn cu_link_add_data_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddDataV2Args<'_>,
+    ) -> Result<wire::CuLinkAddDataV2Reply, Refusal> {
+        let to = (args.state, args.input);
+        let (result, logs) = session.link_add(call, to, (&args.data, &args.name), &args.options)?;
+        Ok(wire::CuLinkAddDataV2Reply { result, logs })
+    }
+
+    fn cu_link_add_file_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddFileV2Args<'_>,
+    ) -> Result<wire::CuLinkAddFileV2Reply, Refusal> {
+        let to = (args.state, args.input);
+        let (result, logs) = session.link_add(call, to, (&args.data, &args.name), &args.options)?;
+        Ok(wire::CuLinkAddFileV2Reply { result, logs })
     }
 }
 

@@ -10,6 +10,8 @@
 //! | [`memory`] | the device's memory that a session has |
 //! | `rectangles` | rectangles of the device's memory: copied, and set |
 //! | `arrays`, `textures` | arrays; textures and surfaces |
+//! | `copies` | copies, and memory that is set |
+//! | `allocations` | the calls that allocate, and those of pools |
 //! | `pools` | stream-ordered memory, and the pools that it comes from |
 //! | `manual` | the calls that are written by hand |
 //!
@@ -17,7 +19,9 @@
 //! are operations on the timeline: an operation is measured by two events of the driver's,
 //! in front of it and behind it on its stream.
 
+mod allocations;
 mod arrays;
+mod copies;
 pub mod driver;
 #[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;

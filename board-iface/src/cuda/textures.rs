@@ -1,12 +1,15 @@
 //! Textures and surfaces: kernels get the driver's own numbers of them, as they get addresses.
 
 use super::arrays::{Array, Mipmapped};
+use super::generated::manual::Textures;
 use super::generated::types::*;
 use super::manual::call_if;
 use super::session::Session;
+use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
 use gil_cuda_common::array::element;
 use gil_wire::call::Handle;
+use gil_wire::generated::cuda as wire;
 use std::collections::HashMap;
 
 /// Most of a kind.
@@ -239,6 +242,45 @@ impl Session {
         let end = self.functions().cuSurfObjectDestroy;
         // SAFETY: it is the session's, and nothing names it any more.
         Ok(call_if(call, end, |end| unsafe { end(object) }))
+    }
+}
+
+impl Textures for Board {
+    fn cu_tex_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectCreateArgs,
+    ) -> Result<wire::CuTexObjectCreateReply, Refusal> {
+        let words = [&*args.resource, &*args.texture, &*args.view];
+        let (result, object) = session.make_texture(call, args.current, words)?;
+        Ok(wire::CuTexObjectCreateReply { result, object })
+    }
+
+    fn cu_tex_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectDestroyArgs,
+    ) -> Result<wire::CuTexObjectDestroyReply, Refusal> {
+        let result = session.destroy_texture(call, args.object)?;
+        Ok(wire::CuTexObjectDestroyReply { result })
+    }
+
+    fn cu_surf_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectCreateArgs,
+    ) -> Result<wire::CuSurfObjectCreateReply, Refusal> {
+        let (result, object) = session.make_surface(call, args.current, &args.resource)?;
+        Ok(wire::CuSurfObjectCreateReply { result, object })
+    }
+
+    fn cu_surf_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectDestroyArgs,
+    ) -> Result<wire::CuSurfObjectDestroyReply, Refusal> {
+        let result = session.destroy_surface(call, args.object)?;
+        Ok(wire::CuSurfObjectDestroyReply { result })
     }
 }
 

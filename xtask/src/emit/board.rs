@@ -90,24 +90,46 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
         "#![allow(unused_imports)]\n\nuse {}::{{Call, Refusal}};\nuse {}::Session;\nuse {} as wire;\n",
         paths.back_end, paths.board_support, paths.wire
     );
-    out.push_str("/// Calls whose bodies are written by hand.\npub trait Manual {\n");
-    for call in api.calls.iter().filter(|call| is_manual(call)) {
-        let args = wire::type_name(call, "Args");
-        let reply = manual_reply(call);
+    for (subject, names) in subjects(api) {
         let _ = writeln!(
             out,
-            "/// `{}`{}.\n///\n/// # Errors\n/// [`Refusal`] if it was not run.\nfn {}(session: &mut Session, call: &mut Call, args: wire::{args}) -> Result<{reply}, Refusal>;\n",
-            call.name,
-            match reply.as_str() {
-                _ if call.around => ", around what is generated for it (`dispatch::run`)",
-                "Vec<u8>" => "; gives the encoded reply",
-                _ => "",
-            },
-            snake(&call.name)
+            "/// Calls of one subject whose bodies are written by hand.\npub trait {subject} {{"
         );
+        let here = |call: &&Call| names.contains(&call.name) && is_manual(call);
+        let calls = api.calls.iter().filter(here);
+        calls.for_each(|call| by_hand(call, &mut out));
+        out.push_str("}\n\n");
     }
+    out.push_str("/// Calls whose bodies are written by hand.\npub trait Manual {\n");
+    let is_elsewhere = |call: &Call| api.by_hand.values().flatten().any(|it| *it == call.name);
+    let here = |call: &&Call| is_manual(call) && !is_elsewhere(call);
+    let calls = api.calls.iter().filter(here);
+    calls.for_each(|call| by_hand(call, &mut out));
     out.push_str("}\n");
     out
+}
+
+/// Those subjects that have calls of which the board's side is written by hand.
+fn subjects(api: &Api) -> impl Iterator<Item = (&String, &Vec<String>)> {
+    let is_here = |name: &String| api.call(name).is_some_and(is_manual);
+    let all = api.by_hand.iter();
+    all.filter(move |(_, names)| names.iter().any(is_here))
+}
+
+fn by_hand(call: &Call, out: &mut String) {
+    let args = wire::type_name(call, "Args");
+    let reply = manual_reply(call);
+    let _ = writeln!(
+        out,
+        "/// `{}`{}.\n///\n/// # Errors\n/// [`Refusal`] if it was not run.\nfn {}(session: &mut Session, call: &mut Call, args: wire::{args}) -> Result<{reply}, Refusal>;\n",
+        call.name,
+        match reply.as_str() {
+            _ if call.around => ", around what is generated for it (`dispatch::run`)",
+            "Vec<u8>" => "; gives the encoded reply",
+            _ => "",
+        },
+        snake(&call.name)
+    );
 }
 
 fn is_manual(call: &Call) -> bool {
@@ -132,7 +154,7 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "use {0}::{{self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal}};\nuse {1}::manual::Manual;\nuse {1}::types::*;\nuse {2}::{{self, Board, Session}};",
+        "use {0}::{{self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal}};\nuse {1}::manual::*;\nuse {1}::types::*;\nuse {2}::{{self, Board, Session}};",
         paths.back_end, paths.board, paths.board_support
     );
     let kind = kind_import(api);

@@ -13,7 +13,7 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::cuda::generated::manual::Manual;
+use crate::cuda::generated::manual::*;
 use crate::cuda::generated::types::*;
 use crate::cuda::support::{self, Board, Session};
 use gil_wire::Op;

@@ -8,6 +8,704 @@ use crate::back_end::{Call, Refusal};
 use crate::cuda::support::Session;
 use gil_wire::generated::cuda as wire;
 
+/// Calls of one subject whose bodies are written by hand.
+pub trait Arrays {
+    /// `cuArrayCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayCreateV2Args,
+    ) -> Result<wire::CuArrayCreateV2Reply, Refusal>;
+
+    /// `cuArray3DCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array3d_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArray3DCreateV2Args,
+    ) -> Result<wire::CuArray3DCreateV2Reply, Refusal>;
+
+    /// `cuArrayDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuArrayDestroyArgs,
+    ) -> Result<wire::CuArrayDestroyReply, Refusal>;
+
+    /// `cuMipmappedArrayCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayCreateArgs,
+    ) -> Result<wire::CuMipmappedArrayCreateReply, Refusal>;
+
+    /// `cuMipmappedArrayGetLevel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_get_level(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayGetLevelArgs,
+    ) -> Result<wire::CuMipmappedArrayGetLevelReply, Refusal>;
+
+    /// `cuMipmappedArrayDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mipmapped_array_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMipmappedArrayDestroyArgs,
+    ) -> Result<wire::CuMipmappedArrayDestroyReply, Refusal>;
+
+    /// `cuMemcpyHtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoH_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_h_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoHV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoHV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyDtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoD_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoDV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoDV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoA_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_a_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoAV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoAV2Reply, Refusal>;
+
+    /// `cuMemcpyHtoAAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_a_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoAAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoAAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpyAtoHAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_ato_h_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyAtoHAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpyAtoHAsyncV2Reply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Copies {
+    /// `cuMemcpyHtoD_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoDV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoDV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoH_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_h_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoHV2Args,
+    ) -> Result<wire::CuMemcpyDtoHV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoD_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoDV2Args,
+    ) -> Result<wire::CuMemcpyDtoDV2Reply, Refusal>;
+
+    /// `cuMemcpyHtoDAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_hto_d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyHtoDAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpyHtoDAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoHAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_h_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoHAsyncV2Args,
+    ) -> Result<wire::CuMemcpyDtoHAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpyDtoDAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy_dto_d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpyDtoDAsyncV2Args,
+    ) -> Result<wire::CuMemcpyDtoDAsyncV2Reply, Refusal>;
+
+    /// `cuMemsetD8_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d8_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD8V2Args,
+    ) -> Result<wire::CuMemsetD8V2Reply, Refusal>;
+
+    /// `cuMemsetD16_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d16_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD16V2Args,
+    ) -> Result<wire::CuMemsetD16V2Reply, Refusal>;
+
+    /// `cuMemsetD32_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d32_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD32V2Args,
+    ) -> Result<wire::CuMemsetD32V2Reply, Refusal>;
+
+    /// `cuMemsetD8Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d8async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD8AsyncArgs,
+    ) -> Result<wire::CuMemsetD8AsyncReply, Refusal>;
+
+    /// `cuMemsetD16Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d16async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD16AsyncArgs,
+    ) -> Result<wire::CuMemsetD16AsyncReply, Refusal>;
+
+    /// `cuMemsetD32Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d32async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD32AsyncArgs,
+    ) -> Result<wire::CuMemsetD32AsyncReply, Refusal>;
+
+    /// `cuMemcpy2D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DV2Reply, Refusal>;
+
+    /// `cuMemcpy2DUnaligned_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_unaligned_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DUnalignedV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DUnalignedV2Reply, Refusal>;
+
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy2d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy2DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy2DAsyncV2Reply, Refusal>;
+
+    /// `cuMemcpy3D_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DV2Reply, Refusal>;
+
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memcpy3d_async_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemcpy3DAsyncV2Args<'_>,
+    ) -> Result<wire::CuMemcpy3DAsyncV2Reply, Refusal>;
+
+    /// `cuMemsetD2D8_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8V2Args,
+    ) -> Result<wire::CuMemsetD2D8V2Reply, Refusal>;
+
+    /// `cuMemsetD2D16_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16V2Args,
+    ) -> Result<wire::CuMemsetD2D16V2Reply, Refusal>;
+
+    /// `cuMemsetD2D32_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32V2Args,
+    ) -> Result<wire::CuMemsetD2D32V2Reply, Refusal>;
+
+    /// `cuMemsetD2D8Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d8async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D8AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D8AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D16Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d16async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D16AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D16AsyncReply, Refusal>;
+
+    /// `cuMemsetD2D32Async`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_memset_d2d32async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemsetD2D32AsyncArgs,
+    ) -> Result<wire::CuMemsetD2D32AsyncReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Launches {
+    /// `cuLaunchKernelEx`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_launch_kernel_ex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelExArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelExReply, Refusal>;
+
+    /// `cuLaunchCooperativeKernel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_launch_cooperative_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchCooperativeKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchCooperativeKernelReply, Refusal>;
+
+    /// `cuModuleEnumerateFunctions`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_module_enumerate_functions(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuModuleEnumerateFunctionsArgs,
+    ) -> Result<wire::CuModuleEnumerateFunctionsReply, Refusal>;
+
+    /// `cuOccupancyMaxPotentialClusterSize`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_occupancy_max_potential_cluster_size(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxPotentialClusterSizeArgs,
+    ) -> Result<wire::CuOccupancyMaxPotentialClusterSizeReply, Refusal>;
+
+    /// `cuOccupancyMaxActiveClusters`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_occupancy_max_active_clusters(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuOccupancyMaxActiveClustersArgs,
+    ) -> Result<wire::CuOccupancyMaxActiveClustersReply, Refusal>;
+
+    /// `cuStreamCopyAttributes`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_copy_attributes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamCopyAttributesArgs,
+    ) -> Result<wire::CuStreamCopyAttributesReply, Refusal>;
+
+    /// `cuStreamGetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamGetAttributeArgs,
+    ) -> Result<wire::CuStreamGetAttributeReply, Refusal>;
+
+    /// `cuStreamSetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_stream_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuStreamSetAttributeArgs,
+    ) -> Result<wire::CuStreamSetAttributeReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Linking {
+    /// `cuLinkCreate_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_create_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCreateV2Args,
+    ) -> Result<wire::CuLinkCreateV2Reply, Refusal>;
+
+    /// `cuLinkAddData_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_add_data_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddDataV2Args<'_>,
+    ) -> Result<wire::CuLinkAddDataV2Reply, Refusal>;
+
+    /// `cuLinkAddFile_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_add_file_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkAddFileV2Args<'_>,
+    ) -> Result<wire::CuLinkAddFileV2Reply, Refusal>;
+
+    /// `cuLinkComplete`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_complete(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkCompleteArgs,
+    ) -> Result<wire::CuLinkCompleteReply, Refusal>;
+
+    /// `cuLinkDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_link_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLinkDestroyArgs,
+    ) -> Result<wire::CuLinkDestroyReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Memory {
+    /// `cuMemAlloc_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocV2Args,
+    ) -> Result<wire::CuMemAllocV2Reply, Refusal>;
+
+    /// `cuMemAllocPitch_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_pitch_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocPitchV2Args,
+    ) -> Result<wire::CuMemAllocPitchV2Reply, Refusal>;
+
+    /// `cuMemFree_v2`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_free_v2(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemFreeV2Args,
+    ) -> Result<wire::CuMemFreeV2Reply, Refusal>;
+
+    /// `cuMemAllocAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocAsyncArgs,
+    ) -> Result<wire::CuMemAllocAsyncReply, Refusal>;
+
+    /// `cuMemAllocFromPoolAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_alloc_from_pool_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAllocFromPoolAsyncArgs,
+    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal>;
+
+    /// `cuMemFreeAsync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_free_async(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemFreeAsyncArgs,
+    ) -> Result<wire::CuMemFreeAsyncReply, Refusal>;
+
+    /// `cuMemPoolCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolCreateArgs,
+    ) -> Result<wire::CuMemPoolCreateReply, Refusal>;
+
+    /// `cuMemPoolDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolDestroyArgs,
+    ) -> Result<wire::CuMemPoolDestroyReply, Refusal>;
+
+    /// `cuMemPoolSetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAttributeArgs,
+    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal>;
+
+    /// `cuMemPoolGetAttribute`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_attribute(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAttributeArgs,
+    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal>;
+
+    /// `cuMemPoolTrimTo`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_trim_to(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolTrimToArgs,
+    ) -> Result<wire::CuMemPoolTrimToReply, Refusal>;
+
+    /// `cuMemPoolSetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolSetAccessArgs,
+    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal>;
+
+    /// `cuMemPoolGetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_pool_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemPoolGetAccessArgs,
+    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal>;
+
+    /// `cuDeviceGetDefaultMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_get_default_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDefaultMemPoolArgs,
+    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal>;
+
+    /// `cuDeviceSetMemPool`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_set_mem_pool(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceSetMemPoolArgs,
+    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Textures {
+    /// `cuTexObjectCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tex_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectCreateArgs,
+    ) -> Result<wire::CuTexObjectCreateReply, Refusal>;
+
+    /// `cuTexObjectDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tex_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTexObjectDestroyArgs,
+    ) -> Result<wire::CuTexObjectDestroyReply, Refusal>;
+
+    /// `cuSurfObjectCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_surf_object_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectCreateArgs,
+    ) -> Result<wire::CuSurfObjectCreateReply, Refusal>;
+
+    /// `cuSurfObjectDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_surf_object_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuSurfObjectDestroyArgs,
+    ) -> Result<wire::CuSurfObjectDestroyReply, Refusal>;
+}
+
 /// Calls whose bodies are written by hand.
 pub trait Manual {
     /// `cuInit`.
@@ -140,156 +838,6 @@ pub trait Manual {
         args: wire::CuLaunchKernelArgs<'_>,
     ) -> Result<wire::CuLaunchKernelReply, Refusal>;
 
-    /// `cuMemAlloc_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_alloc_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemAllocV2Args,
-    ) -> Result<wire::CuMemAllocV2Reply, Refusal>;
-
-    /// `cuMemAllocPitch_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_alloc_pitch_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemAllocPitchV2Args,
-    ) -> Result<wire::CuMemAllocPitchV2Reply, Refusal>;
-
-    /// `cuMemFree_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_free_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemFreeV2Args,
-    ) -> Result<wire::CuMemFreeV2Reply, Refusal>;
-
-    /// `cuMemcpyHtoD_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_hto_d_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyHtoDV2Args<'_>,
-    ) -> Result<wire::CuMemcpyHtoDV2Reply, Refusal>;
-
-    /// `cuMemcpyDtoH_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_dto_h_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyDtoHV2Args,
-    ) -> Result<wire::CuMemcpyDtoHV2Reply, Refusal>;
-
-    /// `cuMemcpyDtoD_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_dto_d_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyDtoDV2Args,
-    ) -> Result<wire::CuMemcpyDtoDV2Reply, Refusal>;
-
-    /// `cuMemcpyHtoDAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_hto_d_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyHtoDAsyncV2Args<'_>,
-    ) -> Result<wire::CuMemcpyHtoDAsyncV2Reply, Refusal>;
-
-    /// `cuMemcpyDtoHAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_dto_h_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyDtoHAsyncV2Args,
-    ) -> Result<wire::CuMemcpyDtoHAsyncV2Reply, Refusal>;
-
-    /// `cuMemcpyDtoDAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_dto_d_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyDtoDAsyncV2Args,
-    ) -> Result<wire::CuMemcpyDtoDAsyncV2Reply, Refusal>;
-
-    /// `cuMemsetD8_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d8_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD8V2Args,
-    ) -> Result<wire::CuMemsetD8V2Reply, Refusal>;
-
-    /// `cuMemsetD16_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d16_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD16V2Args,
-    ) -> Result<wire::CuMemsetD16V2Reply, Refusal>;
-
-    /// `cuMemsetD32_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d32_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD32V2Args,
-    ) -> Result<wire::CuMemsetD32V2Reply, Refusal>;
-
-    /// `cuMemsetD8Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d8async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD8AsyncArgs,
-    ) -> Result<wire::CuMemsetD8AsyncReply, Refusal>;
-
-    /// `cuMemsetD16Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d16async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD16AsyncArgs,
-    ) -> Result<wire::CuMemsetD16AsyncReply, Refusal>;
-
-    /// `cuMemsetD32Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d32async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD32AsyncArgs,
-    ) -> Result<wire::CuMemsetD32AsyncReply, Refusal>;
-
     /// `cuStreamCreate`.
     ///
     /// # Errors
@@ -340,316 +888,6 @@ pub trait Manual {
         args: wire::CuEventRecordArgs,
     ) -> Result<wire::CuEventRecordReply, Refusal>;
 
-    /// `cuMemcpy2D_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy2d_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpy2DV2Args<'_>,
-    ) -> Result<wire::CuMemcpy2DV2Reply, Refusal>;
-
-    /// `cuMemcpy2DUnaligned_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy2d_unaligned_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpy2DUnalignedV2Args<'_>,
-    ) -> Result<wire::CuMemcpy2DUnalignedV2Reply, Refusal>;
-
-    /// `cuMemcpy2DAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy2d_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpy2DAsyncV2Args<'_>,
-    ) -> Result<wire::CuMemcpy2DAsyncV2Reply, Refusal>;
-
-    /// `cuMemcpy3D_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy3d_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpy3DV2Args<'_>,
-    ) -> Result<wire::CuMemcpy3DV2Reply, Refusal>;
-
-    /// `cuMemcpy3DAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy3d_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpy3DAsyncV2Args<'_>,
-    ) -> Result<wire::CuMemcpy3DAsyncV2Reply, Refusal>;
-
-    /// `cuMemsetD2D8_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d8_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D8V2Args,
-    ) -> Result<wire::CuMemsetD2D8V2Reply, Refusal>;
-
-    /// `cuMemsetD2D16_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d16_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D16V2Args,
-    ) -> Result<wire::CuMemsetD2D16V2Reply, Refusal>;
-
-    /// `cuMemsetD2D32_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d32_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D32V2Args,
-    ) -> Result<wire::CuMemsetD2D32V2Reply, Refusal>;
-
-    /// `cuMemsetD2D8Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d8async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D8AsyncArgs,
-    ) -> Result<wire::CuMemsetD2D8AsyncReply, Refusal>;
-
-    /// `cuMemsetD2D16Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d16async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D16AsyncArgs,
-    ) -> Result<wire::CuMemsetD2D16AsyncReply, Refusal>;
-
-    /// `cuMemsetD2D32Async`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memset_d2d32async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemsetD2D32AsyncArgs,
-    ) -> Result<wire::CuMemsetD2D32AsyncReply, Refusal>;
-
-    /// `cuMemAllocAsync`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_alloc_async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemAllocAsyncArgs,
-    ) -> Result<wire::CuMemAllocAsyncReply, Refusal>;
-
-    /// `cuMemAllocFromPoolAsync`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_alloc_from_pool_async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemAllocFromPoolAsyncArgs,
-    ) -> Result<wire::CuMemAllocFromPoolAsyncReply, Refusal>;
-
-    /// `cuMemFreeAsync`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_free_async(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemFreeAsyncArgs,
-    ) -> Result<wire::CuMemFreeAsyncReply, Refusal>;
-
-    /// `cuMemPoolCreate`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_create(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolCreateArgs,
-    ) -> Result<wire::CuMemPoolCreateReply, Refusal>;
-
-    /// `cuMemPoolDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolDestroyArgs,
-    ) -> Result<wire::CuMemPoolDestroyReply, Refusal>;
-
-    /// `cuMemPoolSetAttribute`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_set_attribute(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolSetAttributeArgs,
-    ) -> Result<wire::CuMemPoolSetAttributeReply, Refusal>;
-
-    /// `cuMemPoolGetAttribute`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_get_attribute(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolGetAttributeArgs,
-    ) -> Result<wire::CuMemPoolGetAttributeReply, Refusal>;
-
-    /// `cuMemPoolTrimTo`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_trim_to(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolTrimToArgs,
-    ) -> Result<wire::CuMemPoolTrimToReply, Refusal>;
-
-    /// `cuMemPoolSetAccess`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_set_access(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolSetAccessArgs,
-    ) -> Result<wire::CuMemPoolSetAccessReply, Refusal>;
-
-    /// `cuMemPoolGetAccess`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mem_pool_get_access(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemPoolGetAccessArgs,
-    ) -> Result<wire::CuMemPoolGetAccessReply, Refusal>;
-
-    /// `cuDeviceGetDefaultMemPool`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_device_get_default_mem_pool(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuDeviceGetDefaultMemPoolArgs,
-    ) -> Result<wire::CuDeviceGetDefaultMemPoolReply, Refusal>;
-
-    /// `cuDeviceSetMemPool`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_device_set_mem_pool(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuDeviceSetMemPoolArgs,
-    ) -> Result<wire::CuDeviceSetMemPoolReply, Refusal>;
-
-    /// `cuLaunchKernelEx`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_launch_kernel_ex(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLaunchKernelExArgs<'_>,
-    ) -> Result<wire::CuLaunchKernelExReply, Refusal>;
-
-    /// `cuLaunchCooperativeKernel`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_launch_cooperative_kernel(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLaunchCooperativeKernelArgs<'_>,
-    ) -> Result<wire::CuLaunchCooperativeKernelReply, Refusal>;
-
-    /// `cuModuleEnumerateFunctions`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_module_enumerate_functions(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuModuleEnumerateFunctionsArgs,
-    ) -> Result<wire::CuModuleEnumerateFunctionsReply, Refusal>;
-
-    /// `cuOccupancyMaxPotentialClusterSize`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_occupancy_max_potential_cluster_size(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuOccupancyMaxPotentialClusterSizeArgs,
-    ) -> Result<wire::CuOccupancyMaxPotentialClusterSizeReply, Refusal>;
-
-    /// `cuOccupancyMaxActiveClusters`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_occupancy_max_active_clusters(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuOccupancyMaxActiveClustersArgs,
-    ) -> Result<wire::CuOccupancyMaxActiveClustersReply, Refusal>;
-
-    /// `cuStreamCopyAttributes`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_stream_copy_attributes(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuStreamCopyAttributesArgs,
-    ) -> Result<wire::CuStreamCopyAttributesReply, Refusal>;
-
-    /// `cuStreamGetAttribute`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_stream_get_attribute(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuStreamGetAttributeArgs,
-    ) -> Result<wire::CuStreamGetAttributeReply, Refusal>;
-
-    /// `cuStreamSetAttribute`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_stream_set_attribute(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuStreamSetAttributeArgs,
-    ) -> Result<wire::CuStreamSetAttributeReply, Refusal>;
-
     /// `gilReturned`.
     ///
     /// # Errors
@@ -660,56 +898,6 @@ pub trait Manual {
         args: wire::GilReturnedArgs,
     ) -> Result<wire::GilReturnedReply, Refusal>;
 
-    /// `cuLinkCreate_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_link_create_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLinkCreateV2Args,
-    ) -> Result<wire::CuLinkCreateV2Reply, Refusal>;
-
-    /// `cuLinkAddData_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_link_add_data_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLinkAddDataV2Args<'_>,
-    ) -> Result<wire::CuLinkAddDataV2Reply, Refusal>;
-
-    /// `cuLinkAddFile_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_link_add_file_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLinkAddFileV2Args<'_>,
-    ) -> Result<wire::CuLinkAddFileV2Reply, Refusal>;
-
-    /// `cuLinkComplete`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_link_complete(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLinkCompleteArgs,
-    ) -> Result<wire::CuLinkCompleteReply, Refusal>;
-
-    /// `cuLinkDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_link_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuLinkDestroyArgs,
-    ) -> Result<wire::CuLinkDestroyReply, Refusal>;
-
     /// `gilLinked`; gives the encoded reply.
     ///
     /// # Errors
@@ -719,176 +907,6 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilLinkedArgs,
     ) -> Result<Vec<u8>, Refusal>;
-
-    /// `cuArrayCreate_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_array_create_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuArrayCreateV2Args,
-    ) -> Result<wire::CuArrayCreateV2Reply, Refusal>;
-
-    /// `cuArray3DCreate_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_array3d_create_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuArray3DCreateV2Args,
-    ) -> Result<wire::CuArray3DCreateV2Reply, Refusal>;
-
-    /// `cuArrayDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_array_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuArrayDestroyArgs,
-    ) -> Result<wire::CuArrayDestroyReply, Refusal>;
-
-    /// `cuMipmappedArrayCreate`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mipmapped_array_create(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMipmappedArrayCreateArgs,
-    ) -> Result<wire::CuMipmappedArrayCreateReply, Refusal>;
-
-    /// `cuMipmappedArrayGetLevel`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mipmapped_array_get_level(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMipmappedArrayGetLevelArgs,
-    ) -> Result<wire::CuMipmappedArrayGetLevelReply, Refusal>;
-
-    /// `cuMipmappedArrayDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_mipmapped_array_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMipmappedArrayDestroyArgs,
-    ) -> Result<wire::CuMipmappedArrayDestroyReply, Refusal>;
-
-    /// `cuMemcpyHtoA_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_hto_a_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyHtoAV2Args<'_>,
-    ) -> Result<wire::CuMemcpyHtoAV2Reply, Refusal>;
-
-    /// `cuMemcpyAtoH_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_ato_h_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyAtoHV2Args<'_>,
-    ) -> Result<wire::CuMemcpyAtoHV2Reply, Refusal>;
-
-    /// `cuMemcpyDtoA_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_dto_a_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyDtoAV2Args<'_>,
-    ) -> Result<wire::CuMemcpyDtoAV2Reply, Refusal>;
-
-    /// `cuMemcpyAtoD_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_ato_d_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyAtoDV2Args<'_>,
-    ) -> Result<wire::CuMemcpyAtoDV2Reply, Refusal>;
-
-    /// `cuMemcpyAtoA_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_ato_a_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyAtoAV2Args<'_>,
-    ) -> Result<wire::CuMemcpyAtoAV2Reply, Refusal>;
-
-    /// `cuMemcpyHtoAAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_hto_a_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyHtoAAsyncV2Args<'_>,
-    ) -> Result<wire::CuMemcpyHtoAAsyncV2Reply, Refusal>;
-
-    /// `cuMemcpyAtoHAsync_v2`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_memcpy_ato_h_async_v2(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuMemcpyAtoHAsyncV2Args<'_>,
-    ) -> Result<wire::CuMemcpyAtoHAsyncV2Reply, Refusal>;
-
-    /// `cuTexObjectCreate`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_tex_object_create(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuTexObjectCreateArgs,
-    ) -> Result<wire::CuTexObjectCreateReply, Refusal>;
-
-    /// `cuTexObjectDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_tex_object_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuTexObjectDestroyArgs,
-    ) -> Result<wire::CuTexObjectDestroyReply, Refusal>;
-
-    /// `cuSurfObjectCreate`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_surf_object_create(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuSurfObjectCreateArgs,
-    ) -> Result<wire::CuSurfObjectCreateReply, Refusal>;
-
-    /// `cuSurfObjectDestroy`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn cu_surf_object_destroy(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::CuSurfObjectDestroyArgs,
-    ) -> Result<wire::CuSurfObjectDestroyReply, Refusal>;
 
     /// `gilMark`.
     ///

@@ -2,7 +2,7 @@
 
 use super::Gles;
 use super::arrays::Elements;
-use super::generated::manual::Manual;
+use super::generated::manual::*;
 use super::generated::types::*;
 use super::reads::{Room, Written};
 use super::support::Board;
@@ -67,48 +67,6 @@ macro_rules! elements {
 }
 
 impl Manual for Board {
-    fn gl_egl_image_target_texture2does(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetTexture2DOESArgs,
-    ) -> Result<(), Refusal> {
-        let image = session.image(args.image)?;
-        session.make_current(args.current)?;
-        if let Some(function) = session.functions().glEGLImageTargetTexture2DOES {
-            // SAFETY: the image is the table's, so it is alive.
-            call.timed(|| unsafe { function(args.target, image) });
-        }
-        Ok(())
-    }
-
-    fn gl_egl_image_target_renderbuffer_storage_oes(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
-    ) -> Result<(), Refusal> {
-        let image = session.image(args.image)?;
-        session.make_current(args.current)?;
-        if let Some(function) = session.functions().glEGLImageTargetRenderbufferStorageOES {
-            // SAFETY: the same.
-            call.timed(|| unsafe { function(args.target, image) });
-        }
-        Ok(())
-    }
-
-    fn gl_egl_image_target_tex_storage_ext(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetTexStorageEXTArgs,
-    ) -> Result<(), Refusal> {
-        let image = session.image(args.image)?;
-        session.make_current(args.current)?;
-        if let Some(function) = session.functions().glEGLImageTargetTexStorageEXT {
-            // SAFETY: the same; without attributes.
-            call.timed(|| unsafe { function(args.target, image, null()) });
-        }
-        Ok(())
-    }
-
     fn gl_enable(
         session: &mut Gles,
         call: &mut Call,
@@ -129,26 +87,153 @@ impl Manual for Board {
         session.note_switch(args.current, args.cap)
     }
 
-    fn gl_enable_vertex_attrib_array(
+    /// Those values that the driver writes over two different ones.
+    fn gl_get_internalformativ(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GlEnableVertexAttribArrayArgs,
+        args: wire::GlGetInternalformativArgs,
+    ) -> Result<wire::GlGetInternalformativReply, Refusal> {
+        session.make_current(args.current)?;
+        let size = u32::try_from(args.bufSize).map_err(|_| Refusal::missing_size("params"))?;
+        let size = back_end::room(size);
+        let (mut zeros, mut ones): (Vec<GLint>, Vec<GLint>) = (vec![0; size], vec![-1; size]);
+        if let Some(function) = session
+            .functions()
+            .glGetInternalformativ
+            .filter(|_| args.params)
+        {
+            let (target, format, name) = (args.target, args.internalformat, args.pname);
+            // SAFETY: there is space for as many values.
+            let get = |to: &mut [GLint]| unsafe {
+                function(target, format, name, to.len() as GLsizei, to.as_mut_ptr());
+            };
+            call.timed(|| get(&mut zeros));
+            get(&mut ones);
+        }
+        let written = zeros.iter().zip(&ones).take_while(|(a, b)| a == b).count();
+        zeros.truncate(written);
+        Ok(wire::GlGetInternalformativReply { params: zeros })
+    }
+
+    fn gl_get_error(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetErrorArgs,
+    ) -> Result<wire::GlGetErrorReply, Refusal> {
+        session.make_current(args.current)?;
+        let kept = session.state(args.current)?.error.take();
+        // One that came behind a kept one is forgotten, as by a driver that keeps one.
+        let value = call.timed(|| session.driver_error());
+        let value = kept.unwrap_or(value);
+        Ok(wire::GlGetErrorReply {
+            result: NONE,
+            value,
+        })
+    }
+
+    fn gil_error(
+        session: &mut Gles,
+        _: &mut Call,
+        args: wire::GilErrorArgs,
     ) -> Result<(), Refusal> {
-        let function = session.functions().glEnableVertexAttribArray;
-        session.toggle(call, (args.current, args.index), function)?;
+        session.make_current(args.current)?;
+        session.keep_error(args.current, args.code)
+    }
+
+    fn gl_get_string(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetStringArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.make_current(args.current)?;
+        let function = session.functions().glGetString;
+        let found = function.map_or(null(), |function| {
+            // SAFETY: it takes any name.
+            call.timed(|| unsafe { function(args.name) })
+        });
+        let bytes = match found.is_null() {
+            true => &[],
+            // SAFETY: a text of the driver's, which stays as long as the context.
+            false => unsafe { CStr::from_ptr(found.cast()) }.to_bytes(),
+        };
+        let mut room = call.output(args.text, 0)?;
+        let text = text(call, &mut room, bytes);
+        back_end::encode(&wire::GlGetStringReply { result: NONE, text })
+    }
+
+    /// Nothing waits for the guest for long: its program asks again.
+    fn gl_client_wait_sync(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlClientWaitSyncArgs,
+    ) -> Result<wire::GlClientWaitSyncReply, Refusal> {
+        session.make_current(args.current)?;
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let timeout = args.timeout.min(LONGEST_WAIT_NS);
+        let value = match session.functions().glClientWaitSync {
+            // SAFETY: the object is alive.
+            Some(function) => call.timed(|| unsafe { function(sync, args.flags, timeout) }),
+            None => GL_WAIT_FAILED,
+        };
+        Ok(wire::GlClientWaitSyncReply {
+            result: NONE,
+            value,
+        })
+    }
+
+    fn gil_client_array(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GilClientArrayArgs<'_>,
+    ) -> Result<(), Refusal> {
+        session.take_array(call, &args)?;
         Ok(())
     }
 
-    fn gl_disable_vertex_attrib_array(
+    fn gil_index_range(
+        session: &mut Gles,
+        _: &mut Call,
+        args: wire::GilIndexRangeArgs,
+    ) -> Result<wire::GilIndexRangeReply, Refusal> {
+        session.make_current(args.current)?;
+        let kind = (args.count, args.r#type);
+        let found = session.buffer_range(args.current, kind, args.offset)?;
+        let (least, most) = found.unwrap_or((1, 0));
+        Ok(wire::GilIndexRangeReply {
+            result: NONE,
+            least,
+            most,
+        })
+    }
+}
+
+impl Buffers for Board {
+    fn gl_map_buffer_range(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GlDisableVertexAttribArrayArgs,
-    ) -> Result<(), Refusal> {
-        let function = session.functions().glDisableVertexAttribArray;
-        session.toggle(call, (args.current, args.index), function)?;
-        Ok(())
+        args: wire::GlMapBufferRangeArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.map(call, &args)
     }
 
+    fn gl_unmap_buffer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlUnmapBufferArgs<'_>,
+    ) -> Result<wire::GlUnmapBufferReply, Refusal> {
+        session.unmap(call, &args)
+    }
+
+    fn gl_flush_mapped_buffer_range(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlFlushMappedBufferRangeArgs<'_>,
+    ) -> Result<wire::GlFlushMappedBufferRangeReply, Refusal> {
+        session.flush_mapped(call, &args)
+    }
+}
+
+impl Draws for Board {
     fn gl_draw_arrays(
         session: &mut Gles,
         call: &mut Call,
@@ -308,332 +393,9 @@ impl Manual for Board {
         });
         session.draw_indirect(call, args.current, args.offset, draw)
     }
+}
 
-    fn gl_object_ptr_label(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlObjectPtrLabelArgs<'_>,
-    ) -> Result<(), Refusal> {
-        session.make_current(args.current)?;
-        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
-        let label = call.bytes(&args.label)?;
-        let (label, length) = match label {
-            None => (null(), 0),
-            Some(label) => (label.as_ptr(), GLsizei::try_from(label.len()).unwrap_or(0)),
-        };
-        if let Some(function) = session.functions().glObjectPtrLabel {
-            // SAFETY: the object is alive, the label so long.
-            unsafe { function(sync.cast_const().cast(), length, label) };
-        }
-        Ok(())
-    }
-
-    /// With the 0 behind it, as far as there is room; without room, its length alone.
-    fn gl_get_object_ptr_label(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetObjectPtrLabelArgs,
-    ) -> Result<Vec<u8>, Refusal> {
-        session.make_current(args.current)?;
-        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
-        let mut room = call.output(args.label, 0)?;
-        let mut bytes = vec![0; room.room().min(LABEL_MAX)];
-        let mut length = 0;
-        if let Some(function) = session.functions().glGetObjectPtrLabel {
-            let size = GLsizei::try_from(bytes.len()).unwrap_or(0);
-            let place = match size {
-                0 => null_mut(),
-                _ => bytes.as_mut_ptr(),
-            };
-            // SAFETY: the object is alive, and there is space for as many bytes.
-            unsafe { function(sync.cast_const().cast(), size, &mut length, place) };
-        }
-        bytes.truncate(usize::try_from(length).unwrap_or(0).saturating_add(1));
-        let label = text(call, &mut room, &bytes);
-        back_end::encode(&wire::GlGetObjectPtrLabelReply {
-            result: NONE,
-            length,
-            label,
-        })
-    }
-
-    /// Those values that the driver writes over two different ones.
-    fn gl_get_internalformativ(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetInternalformativArgs,
-    ) -> Result<wire::GlGetInternalformativReply, Refusal> {
-        session.make_current(args.current)?;
-        let size = u32::try_from(args.bufSize).map_err(|_| Refusal::missing_size("params"))?;
-        let size = back_end::room(size);
-        let (mut zeros, mut ones): (Vec<GLint>, Vec<GLint>) = (vec![0; size], vec![-1; size]);
-        if let Some(function) = session
-            .functions()
-            .glGetInternalformativ
-            .filter(|_| args.params)
-        {
-            let (target, format, name) = (args.target, args.internalformat, args.pname);
-            // SAFETY: there is space for as many values.
-            let get = |to: &mut [GLint]| unsafe {
-                function(target, format, name, to.len() as GLsizei, to.as_mut_ptr());
-            };
-            call.timed(|| get(&mut zeros));
-            get(&mut ones);
-        }
-        let written = zeros.iter().zip(&ones).take_while(|(a, b)| a == b).count();
-        zeros.truncate(written);
-        Ok(wire::GlGetInternalformativReply { params: zeros })
-    }
-
-    fn gl_get_error(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetErrorArgs,
-    ) -> Result<wire::GlGetErrorReply, Refusal> {
-        session.make_current(args.current)?;
-        let kept = session.state(args.current)?.error.take();
-        // One that came behind a kept one is forgotten, as by a driver that keeps one.
-        let value = call.timed(|| session.driver_error());
-        let value = kept.unwrap_or(value);
-        Ok(wire::GlGetErrorReply {
-            result: NONE,
-            value,
-        })
-    }
-
-    fn gil_error(
-        session: &mut Gles,
-        _: &mut Call,
-        args: wire::GilErrorArgs,
-    ) -> Result<(), Refusal> {
-        session.make_current(args.current)?;
-        session.keep_error(args.current, args.code)
-    }
-
-    fn gl_get_string(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetStringArgs,
-    ) -> Result<Vec<u8>, Refusal> {
-        session.make_current(args.current)?;
-        let function = session.functions().glGetString;
-        let found = function.map_or(null(), |function| {
-            // SAFETY: it takes any name.
-            call.timed(|| unsafe { function(args.name) })
-        });
-        let bytes = match found.is_null() {
-            true => &[],
-            // SAFETY: a text of the driver's, which stays as long as the context.
-            false => unsafe { CStr::from_ptr(found.cast()) }.to_bytes(),
-        };
-        let mut room = call.output(args.text, 0)?;
-        let text = text(call, &mut room, bytes);
-        back_end::encode(&wire::GlGetStringReply { result: NONE, text })
-    }
-
-    fn gl_get_uniformfv(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetUniformfvArgs,
-    ) -> Result<wire::GlGetUniformfvReply, Refusal> {
-        session.make_current(args.current)?;
-        let function = session.functions().glGetUniformfv;
-        let values = function.map_or(Vec::new(), |function| {
-            // SAFETY: there is space for the values of any uniform.
-            session.uniform(call, |place| unsafe {
-                function(args.program, args.location, place.cast());
-            })
-        });
-        Ok(wire::GlGetUniformfvReply {
-            result: NONE,
-            values,
-        })
-    }
-
-    fn gl_get_uniformiv(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetUniformivArgs,
-    ) -> Result<wire::GlGetUniformivReply, Refusal> {
-        session.make_current(args.current)?;
-        let function = session.functions().glGetUniformiv;
-        let values = function.map_or(Vec::new(), |function| {
-            // SAFETY: there is space for the values of any uniform.
-            session.uniform(call, |place| unsafe {
-                function(args.program, args.location, place.cast());
-            })
-        });
-        Ok(wire::GlGetUniformivReply {
-            result: NONE,
-            values,
-        })
-    }
-
-    fn gl_get_uniformuiv(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlGetUniformuivArgs,
-    ) -> Result<wire::GlGetUniformuivReply, Refusal> {
-        session.make_current(args.current)?;
-        let function = session.functions().glGetUniformuiv;
-        let values = function.map_or(Vec::new(), |function| {
-            // SAFETY: there is space for the values of any uniform.
-            session.uniform(call, |place| unsafe {
-                function(args.program, args.location, place.cast());
-            })
-        });
-        Ok(wire::GlGetUniformuivReply {
-            result: NONE,
-            values,
-        })
-    }
-
-    fn gl_pixel_storei(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlPixelStoreiArgs,
-    ) -> Result<(), Refusal> {
-        session.pixel_store(call, &args)
-    }
-
-    fn gl_map_buffer_range(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlMapBufferRangeArgs,
-    ) -> Result<Vec<u8>, Refusal> {
-        session.map(call, &args)
-    }
-
-    fn gl_unmap_buffer(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlUnmapBufferArgs<'_>,
-    ) -> Result<wire::GlUnmapBufferReply, Refusal> {
-        session.unmap(call, &args)
-    }
-
-    fn gl_flush_mapped_buffer_range(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlFlushMappedBufferRangeArgs<'_>,
-    ) -> Result<wire::GlFlushMappedBufferRangeReply, Refusal> {
-        session.flush_mapped(call, &args)
-    }
-
-    /// Nothing waits for the guest for long: its program asks again.
-    fn gl_client_wait_sync(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlClientWaitSyncArgs,
-    ) -> Result<wire::GlClientWaitSyncReply, Refusal> {
-        session.make_current(args.current)?;
-        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
-        let timeout = args.timeout.min(LONGEST_WAIT_NS);
-        let value = match session.functions().glClientWaitSync {
-            // SAFETY: the object is alive.
-            Some(function) => call.timed(|| unsafe { function(sync, args.flags, timeout) }),
-            None => GL_WAIT_FAILED,
-        };
-        Ok(wire::GlClientWaitSyncReply {
-            result: NONE,
-            value,
-        })
-    }
-
-    fn gl_read_pixels(
-        session: &mut Gles,
-        call: &mut Call,
-        mut args: wire::GlReadPixelsArgs,
-    ) -> Result<Vec<u8>, Refusal> {
-        session.make_current(args.current)?;
-        let is_bound = session.has_pixel_buffer(GL_PIXEL_PACK_BUFFER_BINDING);
-        session.arrange_pack(!is_bound)?;
-        let bytes = match is_bound {
-            true => Some(0),
-            false => packed_bytes((args.width, args.height, 1), args.format, args.r#type),
-        };
-        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
-        let bytes = bytes.ok_or(Refusal::missing_size("pixels"))?;
-        let mut room = call.output(args.pixels, bytes)?;
-        let place: *mut c_void = match is_bound {
-            true => std::ptr::without_provenance_mut(
-                usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?,
-            ),
-            false => room.as_mut_ptr(),
-        };
-        let is_known = pixel_bytes(args.format, args.r#type).is_some();
-        if !is_bound && (!is_known || place.is_null()) {
-            // Nothing is written, and what else is wrong is found.
-            (args.width, args.height) = (args.width.min(0), args.height.min(0));
-        }
-        let written = match Room::new(&args, place, bytes) {
-            Some(room) => session.read_into(call, &args, room)?,
-            None => {
-                // SAFETY: without a buffer there is room for the picture; with one, its
-                // driver checks the offset.
-                unsafe { session.read_pixels(call, &args, place) };
-                Written::All
-            }
-        };
-        let (pixels, (columns, rows)) = match written {
-            Written::All => (room.data(call, bytes), Default::default()),
-            Written::Part(columns, rows) => (OutData::None, (columns, rows)),
-        };
-        // Of a picture whose sides have 31 bits.
-        let number = |value: usize| i32::try_from(value).unwrap_or(0);
-        back_end::encode(&wire::GlReadPixelsReply {
-            result: NONE,
-            pixels,
-            left: number(columns.start),
-            low: number(rows.start),
-            wide: number(columns.len()),
-            high: number(rows.len()),
-        })
-    }
-
-    fn gl_vertex_attrib_pointer(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlVertexAttribPointerArgs,
-    ) -> Result<(), Refusal> {
-        session.make_current(args.current)?;
-        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
-        let is_bound = session.integer(GL_ARRAY_BUFFER_BINDING) != 0;
-        // An address of the guest's means nothing here.
-        let pointer = std::ptr::without_provenance(if is_bound { offset } else { 0 });
-        if let Some(function) = session.functions().glVertexAttribPointer {
-            // SAFETY: the address is kept, not used; draws are checked.
-            call.timed(|| unsafe {
-                function(
-                    args.index,
-                    args.size,
-                    args.r#type,
-                    args.normalized,
-                    args.stride,
-                    pointer,
-                );
-            });
-        }
-        session.forget_array(args.current, args.index)
-    }
-
-    fn gl_vertex_attrib_i_pointer(
-        session: &mut Gles,
-        call: &mut Call,
-        args: wire::GlVertexAttribIPointerArgs,
-    ) -> Result<(), Refusal> {
-        session.make_current(args.current)?;
-        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
-        let is_bound = session.integer(GL_ARRAY_BUFFER_BINDING) != 0;
-        let pointer = std::ptr::without_provenance(if is_bound { offset } else { 0 });
-        if let Some(function) = session.functions().glVertexAttribIPointer {
-            let (index, size) = (args.index, args.size);
-            // SAFETY: the address is kept, not used; draws are checked.
-            call.timed(|| unsafe { function(index, size, args.r#type, args.stride, pointer) });
-        }
-        session.forget_array(args.current, args.index)
-    }
-
+impl FixedArrays for Board {
     fn gl_vertex_pointer(
         session: &mut Gles,
         call: &mut Call,
@@ -690,29 +452,285 @@ impl Manual for Board {
             args.offset,
         )
     }
+}
 
-    fn gil_client_array(
+impl Framebuffers for Board {
+    fn gl_egl_image_target_texture2does(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GilClientArrayArgs<'_>,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
     ) -> Result<(), Refusal> {
-        session.take_array(call, &args)?;
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetTexture2DOES {
+            // SAFETY: the image is the table's, so it is alive.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
         Ok(())
     }
 
-    fn gil_index_range(
+    fn gl_egl_image_target_renderbuffer_storage_oes(
         session: &mut Gles,
-        _: &mut Call,
-        args: wire::GilIndexRangeArgs,
-    ) -> Result<wire::GilIndexRangeReply, Refusal> {
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
         session.make_current(args.current)?;
-        let kind = (args.count, args.r#type);
-        let found = session.buffer_range(args.current, kind, args.offset)?;
-        let (least, most) = found.unwrap_or((1, 0));
-        Ok(wire::GilIndexRangeReply {
+        if let Some(function) = session.functions().glEGLImageTargetRenderbufferStorageOES {
+            // SAFETY: the same.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
+        Ok(())
+    }
+}
+
+impl ImageStorage for Board {
+    fn gl_egl_image_target_tex_storage_ext(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexStorageEXTArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetTexStorageEXT {
+            // SAFETY: the same; without attributes.
+            call.timed(|| unsafe { function(args.target, image, null()) });
+        }
+        Ok(())
+    }
+}
+
+impl Messages for Board {
+    fn gl_object_ptr_label(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlObjectPtrLabelArgs<'_>,
+    ) -> Result<(), Refusal> {
+        session.make_current(args.current)?;
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let label = call.bytes(&args.label)?;
+        let (label, length) = match label {
+            None => (null(), 0),
+            Some(label) => (label.as_ptr(), GLsizei::try_from(label.len()).unwrap_or(0)),
+        };
+        if let Some(function) = session.functions().glObjectPtrLabel {
+            // SAFETY: the object is alive, the label so long.
+            unsafe { function(sync.cast_const().cast(), length, label) };
+        }
+        Ok(())
+    }
+
+    /// With the 0 behind it, as far as there is room; without room, its length alone.
+    fn gl_get_object_ptr_label(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetObjectPtrLabelArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.make_current(args.current)?;
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let mut room = call.output(args.label, 0)?;
+        let mut bytes = vec![0; room.room().min(LABEL_MAX)];
+        let mut length = 0;
+        if let Some(function) = session.functions().glGetObjectPtrLabel {
+            let size = GLsizei::try_from(bytes.len()).unwrap_or(0);
+            let place = match size {
+                0 => null_mut(),
+                _ => bytes.as_mut_ptr(),
+            };
+            // SAFETY: the object is alive, and there is space for as many bytes.
+            unsafe { function(sync.cast_const().cast(), size, &mut length, place) };
+        }
+        bytes.truncate(usize::try_from(length).unwrap_or(0).saturating_add(1));
+        let label = text(call, &mut room, &bytes);
+        back_end::encode(&wire::GlGetObjectPtrLabelReply {
             result: NONE,
-            least,
-            most,
+            length,
+            label,
         })
+    }
+}
+
+impl Reads for Board {
+    fn gl_pixel_storei(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlPixelStoreiArgs,
+    ) -> Result<(), Refusal> {
+        session.pixel_store(call, &args)
+    }
+
+    fn gl_read_pixels(
+        session: &mut Gles,
+        call: &mut Call,
+        mut args: wire::GlReadPixelsArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.make_current(args.current)?;
+        let is_bound = session.has_pixel_buffer(GL_PIXEL_PACK_BUFFER_BINDING);
+        session.arrange_pack(!is_bound)?;
+        let bytes = match is_bound {
+            true => Some(0),
+            false => packed_bytes((args.width, args.height, 1), args.format, args.r#type),
+        };
+        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let bytes = bytes.ok_or(Refusal::missing_size("pixels"))?;
+        let mut room = call.output(args.pixels, bytes)?;
+        let place: *mut c_void = match is_bound {
+            true => std::ptr::without_provenance_mut(
+                usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?,
+            ),
+            false => room.as_mut_ptr(),
+        };
+        let is_known = pixel_bytes(args.format, args.r#type).is_some();
+        if !is_bound && (!is_known || place.is_null()) {
+            // Nothing is written, and what else is wrong is found.
+            (args.width, args.height) = (args.width.min(0), args.height.min(0));
+        }
+        let written = match Room::new(&args, place, bytes) {
+            Some(room) => session.read_into(call, &args, room)?,
+            None => {
+                // SAFETY: without a buffer there is room for the picture; with one, its
+                // driver checks the offset.
+                unsafe { session.read_pixels(call, &args, place) };
+                Written::All
+            }
+        };
+        let (pixels, (columns, rows)) = match written {
+            Written::All => (room.data(call, bytes), Default::default()),
+            Written::Part(columns, rows) => (OutData::None, (columns, rows)),
+        };
+        // Of a picture whose sides have 31 bits.
+        let number = |value: usize| i32::try_from(value).unwrap_or(0);
+        back_end::encode(&wire::GlReadPixelsReply {
+            result: NONE,
+            pixels,
+            left: number(columns.start),
+            low: number(rows.start),
+            wide: number(columns.len()),
+            high: number(rows.len()),
+        })
+    }
+}
+
+impl Uniforms for Board {
+    fn gl_get_uniformfv(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetUniformfvArgs,
+    ) -> Result<wire::GlGetUniformfvReply, Refusal> {
+        session.make_current(args.current)?;
+        let function = session.functions().glGetUniformfv;
+        let values = function.map_or(Vec::new(), |function| {
+            // SAFETY: there is space for the values of any uniform.
+            session.uniform(call, |place| unsafe {
+                function(args.program, args.location, place.cast());
+            })
+        });
+        Ok(wire::GlGetUniformfvReply {
+            result: NONE,
+            values,
+        })
+    }
+
+    fn gl_get_uniformiv(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetUniformivArgs,
+    ) -> Result<wire::GlGetUniformivReply, Refusal> {
+        session.make_current(args.current)?;
+        let function = session.functions().glGetUniformiv;
+        let values = function.map_or(Vec::new(), |function| {
+            // SAFETY: there is space for the values of any uniform.
+            session.uniform(call, |place| unsafe {
+                function(args.program, args.location, place.cast());
+            })
+        });
+        Ok(wire::GlGetUniformivReply {
+            result: NONE,
+            values,
+        })
+    }
+
+    fn gl_get_uniformuiv(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetUniformuivArgs,
+    ) -> Result<wire::GlGetUniformuivReply, Refusal> {
+        session.make_current(args.current)?;
+        let function = session.functions().glGetUniformuiv;
+        let values = function.map_or(Vec::new(), |function| {
+            // SAFETY: there is space for the values of any uniform.
+            session.uniform(call, |place| unsafe {
+                function(args.program, args.location, place.cast());
+            })
+        });
+        Ok(wire::GlGetUniformuivReply {
+            result: NONE,
+            values,
+        })
+    }
+}
+
+impl VertexArrays for Board {
+    fn gl_enable_vertex_attrib_array(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEnableVertexAttribArrayArgs,
+    ) -> Result<(), Refusal> {
+        let function = session.functions().glEnableVertexAttribArray;
+        session.toggle(call, (args.current, args.index), function)?;
+        Ok(())
+    }
+
+    fn gl_disable_vertex_attrib_array(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDisableVertexAttribArrayArgs,
+    ) -> Result<(), Refusal> {
+        let function = session.functions().glDisableVertexAttribArray;
+        session.toggle(call, (args.current, args.index), function)?;
+        Ok(())
+    }
+
+    fn gl_vertex_attrib_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlVertexAttribPointerArgs,
+    ) -> Result<(), Refusal> {
+        session.make_current(args.current)?;
+        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
+        let is_bound = session.integer(GL_ARRAY_BUFFER_BINDING) != 0;
+        // An address of the guest's means nothing here.
+        let pointer = std::ptr::without_provenance(if is_bound { offset } else { 0 });
+        if let Some(function) = session.functions().glVertexAttribPointer {
+            // SAFETY: the address is kept, not used; draws are checked.
+            call.timed(|| unsafe {
+                function(
+                    args.index,
+                    args.size,
+                    args.r#type,
+                    args.normalized,
+                    args.stride,
+                    pointer,
+                );
+            });
+        }
+        session.forget_array(args.current, args.index)
+    }
+
+    fn gl_vertex_attrib_i_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlVertexAttribIPointerArgs,
+    ) -> Result<(), Refusal> {
+        session.make_current(args.current)?;
+        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
+        let is_bound = session.integer(GL_ARRAY_BUFFER_BINDING) != 0;
+        let pointer = std::ptr::without_provenance(if is_bound { offset } else { 0 });
+        if let Some(function) = session.functions().glVertexAttribIPointer {
+            let (index, size) = (args.index, args.size);
+            // SAFETY: the address is kept, not used; draws are checked.
+            call.timed(|| unsafe { function(index, size, args.r#type, args.stride, pointer) });
+        }
+        session.forget_array(args.current, args.index)
     }
 }

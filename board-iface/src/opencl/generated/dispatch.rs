@@ -13,7 +13,7 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::opencl::generated::manual::Manual;
+use crate::opencl::generated::manual::*;
 use crate::opencl::generated::types::*;
 use crate::opencl::support::{self, Board, Session};
 use gil_wire::Op;

@@ -13,7 +13,7 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::graphics::egl::generated::manual::Manual;
+use crate::graphics::egl::generated::manual::*;
 use crate::graphics::egl::generated::types::*;
 use crate::graphics::egl::support::{self, Board, Session};
 use gil_wire::Op;

@@ -13,7 +13,7 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::graphics::gles::generated::manual::Manual;
+use crate::graphics::gles::generated::manual::*;
 use crate::graphics::gles::generated::types::*;
 use crate::graphics::gles::support::{self, Board, Session};
 use gil_wire::Op;

@@ -8,148 +8,8 @@ use crate::back_end::{Call, Refusal};
 use crate::graphics::gles::support::Session;
 use gil_wire::generated::gles as wire;
 
-/// Calls whose bodies are written by hand.
-pub trait Manual {
-    /// `glDisable`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_disable(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlDisableArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glDisableVertexAttribArray`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_disable_vertex_attrib_array(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlDisableVertexAttribArrayArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glDrawArrays`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_draw_arrays(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlDrawArraysArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glDrawElements`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_draw_elements(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlDrawElementsArgs<'_>,
-    ) -> Result<(), Refusal>;
-
-    /// `glEnable`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_enable(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlEnableArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glEnableVertexAttribArray`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_enable_vertex_attrib_array(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlEnableVertexAttribArrayArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glGetError`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_error(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetErrorArgs,
-    ) -> Result<wire::GlGetErrorReply, Refusal>;
-
-    /// `glGetString`; gives the encoded reply.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_string(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetStringArgs,
-    ) -> Result<Vec<u8>, Refusal>;
-
-    /// `glGetUniformfv`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_uniformfv(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetUniformfvArgs,
-    ) -> Result<wire::GlGetUniformfvReply, Refusal>;
-
-    /// `glGetUniformiv`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_uniformiv(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetUniformivArgs,
-    ) -> Result<wire::GlGetUniformivReply, Refusal>;
-
-    /// `glPixelStorei`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_pixel_storei(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlPixelStoreiArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glReadPixels`; gives the encoded reply.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_read_pixels(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlReadPixelsArgs,
-    ) -> Result<Vec<u8>, Refusal>;
-
-    /// `glVertexAttribPointer`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_vertex_attrib_pointer(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlVertexAttribPointerArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glDrawRangeElements`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_draw_range_elements(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlDrawRangeElementsArgs<'_>,
-    ) -> Result<(), Refusal>;
-
+/// Calls of one subject whose bodies are written by hand.
+pub trait Buffers {
     /// `glUnmapBuffer`.
     ///
     /// # Errors
@@ -179,26 +39,39 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlFlushMappedBufferRangeArgs<'_>,
     ) -> Result<wire::GlFlushMappedBufferRangeReply, Refusal>;
+}
 
-    /// `glVertexAttribIPointer`.
+/// Calls of one subject whose bodies are written by hand.
+pub trait Draws {
+    /// `glDrawArrays`.
     ///
     /// # Errors
     /// [`Refusal`] if it was not run.
-    fn gl_vertex_attrib_i_pointer(
+    fn gl_draw_arrays(
         session: &mut Session,
         call: &mut Call,
-        args: wire::GlVertexAttribIPointerArgs,
+        args: wire::GlDrawArraysArgs,
     ) -> Result<(), Refusal>;
 
-    /// `glGetUniformuiv`.
+    /// `glDrawElements`.
     ///
     /// # Errors
     /// [`Refusal`] if it was not run.
-    fn gl_get_uniformuiv(
+    fn gl_draw_elements(
         session: &mut Session,
         call: &mut Call,
-        args: wire::GlGetUniformuivArgs,
-    ) -> Result<wire::GlGetUniformuivReply, Refusal>;
+        args: wire::GlDrawElementsArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glDrawRangeElements`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_range_elements(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawRangeElementsArgs<'_>,
+    ) -> Result<(), Refusal>;
 
     /// `glDrawArraysInstanced`.
     ///
@@ -220,26 +93,6 @@ pub trait Manual {
         args: wire::GlDrawElementsInstancedArgs<'_>,
     ) -> Result<(), Refusal>;
 
-    /// `glClientWaitSync`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_client_wait_sync(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlClientWaitSyncArgs,
-    ) -> Result<wire::GlClientWaitSyncReply, Refusal>;
-
-    /// `glGetInternalformativ`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_internalformativ(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetInternalformativArgs,
-    ) -> Result<wire::GlGetInternalformativReply, Refusal>;
-
     /// `glDrawArraysIndirect`.
     ///
     /// # Errors
@@ -259,26 +112,6 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlDrawElementsIndirectArgs,
     ) -> Result<(), Refusal>;
-
-    /// `glObjectPtrLabel`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_object_ptr_label(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlObjectPtrLabelArgs<'_>,
-    ) -> Result<(), Refusal>;
-
-    /// `glGetObjectPtrLabel`; gives the encoded reply.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_get_object_ptr_label(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlGetObjectPtrLabelArgs,
-    ) -> Result<Vec<u8>, Refusal>;
 
     /// `glDrawElementsBaseVertex`.
     ///
@@ -309,7 +142,10 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlDrawElementsInstancedBaseVertexArgs<'_>,
     ) -> Result<(), Refusal>;
+}
 
+/// Calls of one subject whose bodies are written by hand.
+pub trait FixedArrays {
     /// `glColorPointer`.
     ///
     /// # Errors
@@ -359,6 +195,227 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlPointSizePointerOESArgs,
     ) -> Result<(), Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Framebuffers {
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_texture2does(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_renderbuffer_storage_oes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait ImageStorage {
+    /// `glEGLImageTargetTexStorageEXT`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_tex_storage_ext(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexStorageEXTArgs,
+    ) -> Result<(), Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Messages {
+    /// `glObjectPtrLabel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_object_ptr_label(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlObjectPtrLabelArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glGetObjectPtrLabel`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_object_ptr_label(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetObjectPtrLabelArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Reads {
+    /// `glPixelStorei`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_pixel_storei(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlPixelStoreiArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glReadPixels`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_read_pixels(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlReadPixelsArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait Uniforms {
+    /// `glGetUniformfv`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_uniformfv(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetUniformfvArgs,
+    ) -> Result<wire::GlGetUniformfvReply, Refusal>;
+
+    /// `glGetUniformiv`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_uniformiv(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetUniformivArgs,
+    ) -> Result<wire::GlGetUniformivReply, Refusal>;
+
+    /// `glGetUniformuiv`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_uniformuiv(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetUniformuivArgs,
+    ) -> Result<wire::GlGetUniformuivReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
+pub trait VertexArrays {
+    /// `glDisableVertexAttribArray`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_disable_vertex_attrib_array(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDisableVertexAttribArrayArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glEnableVertexAttribArray`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_enable_vertex_attrib_array(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEnableVertexAttribArrayArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glVertexAttribPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_vertex_attrib_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlVertexAttribPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glVertexAttribIPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_vertex_attrib_i_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlVertexAttribIPointerArgs,
+    ) -> Result<(), Refusal>;
+}
+
+/// Calls whose bodies are written by hand.
+pub trait Manual {
+    /// `glDisable`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_disable(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDisableArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glEnable`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_enable(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEnableArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glGetError`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_error(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetErrorArgs,
+    ) -> Result<wire::GlGetErrorReply, Refusal>;
+
+    /// `glGetString`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_string(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetStringArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
+    /// `glClientWaitSync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_client_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlClientWaitSyncArgs,
+    ) -> Result<wire::GlClientWaitSyncReply, Refusal>;
+
+    /// `glGetInternalformativ`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_internalformativ(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetInternalformativArgs,
+    ) -> Result<wire::GlGetInternalformativReply, Refusal>;
 
     /// `gilError`.
     ///
@@ -389,34 +446,4 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilIndexRangeArgs,
     ) -> Result<wire::GilIndexRangeReply, Refusal>;
-
-    /// `glEGLImageTargetTexture2DOES`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_egl_image_target_texture2does(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetTexture2DOESArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glEGLImageTargetRenderbufferStorageOES`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_egl_image_target_renderbuffer_storage_oes(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
-    ) -> Result<(), Refusal>;
-
-    /// `glEGLImageTargetTexStorageEXT`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_egl_image_target_tex_storage_ext(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlEGLImageTargetTexStorageEXTArgs,
-    ) -> Result<(), Refusal>;
 }

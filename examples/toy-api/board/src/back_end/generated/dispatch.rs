@@ -10,7 +10,7 @@
     clippy::useless_conversion
 )]
 
-use crate::back_end::generated::manual::Manual;
+use crate::back_end::generated::manual::*;
 use crate::back_end::generated::types::*;
 use crate::back_end::support::{self, Board, Session};
 use gil_board::back_end::{
