@@ -10,7 +10,7 @@
     clippy::useless_conversion
 )]
 
-use crate::cuda::board::manual::Manual;
+use crate::cuda::board::manual::*;
 use crate::cuda::board::support::{self, Board, Session};
 use crate::cuda::board::types::*;
 use crate::cuda::wire::{self as wire, Kind};

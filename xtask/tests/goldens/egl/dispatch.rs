@@ -10,7 +10,7 @@
     clippy::useless_conversion
 )]
 
-use crate::egl::board::manual::Manual;
+use crate::egl::board::manual::*;
 use crate::egl::board::support::{self, Board, Session};
 use crate::egl::board::types::*;
 use crate::egl::wire::{self as wire, Kind};

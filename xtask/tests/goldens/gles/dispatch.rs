@@ -10,7 +10,7 @@
     clippy::useless_conversion
 )]
 
-use crate::gles::board::manual::Manual;
+use crate::gles::board::manual::*;
 use crate::gles::board::support::{self, Board, Session};
 use crate::gles::board::types::*;
 use crate::gles::wire::{self as wire};
