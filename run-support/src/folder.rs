@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Names of the files in it. Fixed names in a folder of our own need no quoting
@@ -191,20 +192,39 @@ fn discard_left(base: &Path) {
     for entry in entries {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
         if is_ours && let Some(_lock) = lock_of_the_dead(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
+            // Its lock last: who is ended in the middle leaves it to the next run.
+            remove(&entry.path());
         }
     }
 }
 
-/// The lock of a run that is gone.
-fn lock_of_the_dead(folder: &Path) -> Option<Flock<File>> {
+/// A run locks its folder within moments. One without a lock for so long is no run's.
+const UNLOCKED: Duration = Duration::from_secs(60);
+
+/// The lock of a run that is gone, if it left one.
+fn lock_of_the_dead(folder: &Path) -> Option<Option<Flock<File>>> {
     let meta = fs::symlink_metadata(folder).ok()?;
     if !meta.is_dir() || meta.uid() != nix::unistd::geteuid().as_raw() {
         return None;
     }
     let mut options = File::options();
     options.read(true).custom_flags(OFlag::O_NOFOLLOW.bits());
-    lock(options.open(folder.join(LOCK)).ok()?).ok()
+    match options.open(folder.join(LOCK)) {
+        Ok(file) => lock(file).ok().map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let age = meta.modified().ok()?.elapsed().ok()?;
+            let is_made_here = meta.permissions().mode() & 0o777 == 0o700 && has_made_name(folder);
+            (is_made_here && age > UNLOCKED).then_some(None)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether a folder is called as those that [`create`] makes, and not by a person.
+fn has_made_name(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let made = name.and_then(|name| name.strip_prefix(PREFIX));
+    made.is_some_and(|made| made.len() == 6 && made.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 /// Waits until the run whose folder this is has ended, however it ended.
@@ -336,6 +356,29 @@ mod tests {
         assert!(!late.exists());
         discard_left(base.path());
         assert!(!folder.exists());
+    }
+
+    /// A run was ended as it made its folder, or as it removed it.
+    #[test]
+    fn one_that_has_had_no_lock_for_long_goes() {
+        let base = tempfile::tempdir().unwrap();
+        let made = |name: &str, mode, seconds| {
+            let path = base.path().join(name);
+            DirBuilder::new().mode(mode).create(&path).unwrap();
+            fs::write(path.join("gil.ko"), "left").unwrap();
+            let then = std::time::SystemTime::now() - Duration::from_secs(seconds);
+            File::open(&path).unwrap().set_modified(then).unwrap();
+            path
+        };
+        let old = made("gil-run-aB3dE6", 0o700, 300);
+        let others = [
+            made("gil-run-aB3dE7", 0o700, 5),
+            made("gil-run-aB3dE8", 0o755, 300),
+            made("gil-run-of-mine", 0o700, 300),
+        ];
+        discard_left(base.path());
+        assert!(!old.exists());
+        assert!(others.iter().all(|other| other.exists()), "{others:?}");
     }
 
     #[test]
