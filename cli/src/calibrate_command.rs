@@ -37,6 +37,19 @@ pub enum CalibrateError {
     /// `gil run` does not take this board.
     #[error("`gil run` does not take this --board: {0}")]
     Board(String),
+    /// What was found, which a profile has all the same.
+    #[error("cannot write the result: {0}; make room, or write it elsewhere")]
+    Unwritten(io::Error),
+}
+
+/// Shows what was found; that nobody reads is the reader's wish.
+fn shows(text: &str) -> Result<(), CalibrateError> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CalibrateError::Unwritten(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `gil calibrate contention`.
@@ -47,11 +60,11 @@ pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> 
     // What cannot be written is said before time is spent.
     args.out.as_deref().map(to_extend).transpose()?;
     let contended = measure(args)?;
-    // Nobody may be reading.
-    let _ = io::stdout().write_all(shown(&contended).as_bytes());
+    let is_shown = shows(&shown(&contended));
     extend(args.out.as_deref(), |profile| {
         profile.contention = Some(contended.contention);
-    })
+    })?;
+    is_shown
 }
 
 /// `gil calibrate calls`.
@@ -63,7 +76,7 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
     let api = args.api.measured();
     let launched =
         measured(|folder, say| gil_benchmarks::launches(api, &args.measured, folder, say))?;
-    let _ = io::stdout().write_all(costs(&launched).as_bytes());
+    let is_shown = shows(&costs(&launched));
     let doubts = left_out(&launched, args.measured.native.is_some()) + &doubted(&launched);
     let _ = io::stderr().write_all(doubts.as_bytes());
     extend(args.out.as_deref(), |profile| {
@@ -73,7 +86,8 @@ pub fn calls(args: &CalibrateCallsArgs) -> Result<(), CalibrateError> {
         if launched.copies != Copies::default() {
             profile.copies.insert(launched.api.into(), launched.copies);
         }
-    })
+    })?;
+    is_shown
 }
 
 /// `gil calibrate programs`.
@@ -96,14 +110,15 @@ pub fn programs(args: &CalibrateProgramsArgs) -> Result<(), CalibrateError> {
     })?;
     let device = Words::from(found.calls.device.as_str());
     let text = format!("{device}\n{}", found.accuracy.table());
-    let _ = io::stdout().write_all(text.as_bytes());
+    let is_shown = shows(&text);
     if let Some(path) = plot {
         let drawn = gil_benchmarks::accuracy_plot(&found.accuracy)?;
         Output::of("--plot", path).write(drawn.as_bytes())?;
     }
     extend(args.out.as_deref(), |profile| {
         profile.calls.insert(found.api.into(), found.calls);
-    })
+    })?;
+    is_shown
 }
 
 /// `gil calibrate cpu`.
@@ -114,11 +129,12 @@ pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
     args.out.as_deref().map(to_extend).transpose()?;
     check_run(&args.measured.options)?;
     let found = measured(|folder, say| gil_benchmarks::cpu(&args.measured, folder, say))?;
-    let _ = io::stdout().write_all(found.table().as_bytes());
+    let is_shown = shows(&found.table());
     extend(args.out.as_deref(), |profile| {
         let ratio = found.ratio.value;
         profile.cpu = Some(Cpu { ratio });
-    })
+    })?;
+    is_shown
 }
 
 /// `gil calibrate cores`.
@@ -129,7 +145,7 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     args.out.as_deref().map(to_extend).transpose()?;
     let (device, cores) = gil_benchmarks::cores(&args.measured)?;
     let text = format!("{}\n{}", Words::from(device.as_str()), cores.table());
-    let _ = io::stdout().write_all(text.as_bytes());
+    let is_shown = shows(&text);
     extend(args.out.as_deref(), |profile| {
         profile.board.cores = Some(cores.most.into());
         let (gpu, serial) = cores.parts();
@@ -142,7 +158,8 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
             ..known
         };
         profile.parts.insert(args.api.clone(), parts);
-    })
+    })?;
+    is_shown
 }
 
 /// Looks whether `gil run` takes this board, before time is spent.

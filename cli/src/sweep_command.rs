@@ -33,6 +33,9 @@ pub enum CommandError {
     /// This machine.
     #[error("the sweep cannot begin ({0})")]
     Machine(#[from] io::Error),
+    /// What was found.
+    #[error("cannot write what was asked for: {0}; make room, or write it elsewhere")]
+    Unwritten(io::Error),
 }
 
 /// 0 if all points ran and none failed.
@@ -121,7 +124,7 @@ impl Command<'_> {
         Ok(())
     }
 
-    fn listed(&self) -> Result<bool, SweepError> {
+    fn listed(&self) -> Result<bool, CommandError> {
         let mut out = io::stdout().lock();
         for number in 1..=self.grid.len() {
             let point = self.grid.point(number)?;
@@ -138,9 +141,10 @@ impl Command<'_> {
                 exit_code,
             };
             let line = serde_json::to_string(&listed).unwrap_or_default();
-            // Nobody may be reading any more.
-            if writeln!(out, "{line}").is_err() {
-                break;
+            match writeln!(out, "{line}") {
+                // Nobody reads any more.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+                written => written.map_err(CommandError::Unwritten)?,
             }
         }
         Ok(true)
@@ -172,7 +176,7 @@ impl Command<'_> {
     }
 
     /// Whether none of these points has the row of a run that failed, of this command or an earlier.
-    fn are_well(&self, numbers: impl IntoIterator<Item = usize>) -> Result<bool, SweepError> {
+    fn are_well(&self, numbers: impl IntoIterator<Item = usize>) -> Result<bool, CommandError> {
         for number in numbers {
             let point = self.grid.point(number)?;
             if matches!(self.folder.row(&point.key)?, Found::Row(row) if row.exit_code != 0) {
@@ -209,7 +213,7 @@ impl Command<'_> {
     }
 
     /// Makes what is made of the rows; whether none failed.
-    fn tabled(&self, is_told: bool) -> Result<bool, SweepError> {
+    fn tabled(&self, is_told: bool) -> Result<bool, CommandError> {
         let table = Table::of(self.grid, &self.folder)?;
         for number in &table.damaged {
             let text =
@@ -225,7 +229,7 @@ impl Command<'_> {
             made.push(self.folder.write("plot.svg", picture.svg()?.as_bytes())?);
         }
         if is_told {
-            tell(&summary(self.grid.len(), &table, &made));
+            tell(&summary(self.grid.len(), &table, &made))?;
         }
         Ok(table.failed() == 0)
     }
@@ -239,7 +243,7 @@ impl Command<'_> {
             work::open(self.grid, &held, 1..=self.grid.len(), again, &note)?
         };
         if open.is_empty() {
-            tell("all points have a row: there is nothing to submit\n");
+            tell("all points have a row: there is nothing to submit\n")?;
             return Ok(true);
         }
         let called = Called {
@@ -251,14 +255,19 @@ impl Command<'_> {
         };
         let text = array::script(&called, &open, self.grid.len());
         let path = self.folder.write("array.sh", text.as_bytes())?;
-        tell(&format!("sbatch {}\n", path.display()));
+        tell(&format!("sbatch {}\n", path.display()))?;
         Ok(true)
     }
 }
 
-/// Nobody may be reading.
-fn tell(text: &str) {
-    let _ = io::stdout().write_all(harmless(text).as_bytes());
+/// Says what was found; that nobody reads is the reader's wish.
+fn tell(text: &str) -> Result<(), CommandError> {
+    match io::stdout().write_all(harmless(text).as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CommandError::Unwritten(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check(point: &Point, path: &Path) -> Result<(), CommandError> {

@@ -8,7 +8,7 @@ use gil_wire::hello::{HELLO_LEN, Hello};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The JSON report.
 fn report(path: &std::path::Path) -> serde_json::Value {
@@ -655,6 +655,31 @@ fn what_no_board_takes_is_not_calibrated() {
     bench.refuses(&mut again, 1, &["board.toml", "more than 4194304 bytes"]);
     let left = std::fs::metadata(bench.path("board.toml")).unwrap().len();
     assert_eq!(left, long.len() as u64);
+}
+
+/// A result that nobody gets is no success; a profile has it all the same.
+#[test]
+fn a_calibration_onto_a_full_disk_fails() {
+    let bench = Bench::new();
+    let text = "GPU\nlaunch 50000 239000 27000 2000 90000 2000 3000 0\n";
+    std::fs::write(bench.path("native.txt"), text).unwrap();
+    let words = "calibrate calls --native native.txt --out board.toml";
+    let args: Vec<_> = words.split(' ').collect();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = bench.gil(&args);
+    let output = command
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write the result"), "{said}");
+    let profile = std::fs::read_to_string(bench.path("board.toml")).unwrap();
+    assert!(profile.contains("launch_ns"), "{profile}");
 }
 
 /// Copies of more bytes that take less time are another program's doing: no profile has them.
