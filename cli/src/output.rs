@@ -689,7 +689,10 @@ mod tests {
             begun.write_all(b"new").unwrap();
             begun.last()
         };
-        assert!(begin().is_none(), "there is nothing to keep");
+        drop(begin());
+        assert!(!path.exists(), "it was not whole");
+        begin().unwrap().finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
         fs::write(&path, "old").unwrap();
         let beside = begin().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
