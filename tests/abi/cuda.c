@@ -781,6 +781,14 @@ _Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Width), size_t), "C
 _Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Height), size_t), "CUDA_ARRAY_DESCRIPTOR.Height");
 _Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->Format), CUarray_format), "CUDA_ARRAY_DESCRIPTOR.Format");
 _Static_assert(SAME(__typeof__(((CUDA_ARRAY_DESCRIPTOR *)0)->NumChannels), unsigned int), "CUDA_ARRAY_DESCRIPTOR.NumChannels");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_MEMORY_REQUIREMENTS *)0)->size), size_t), "CUDA_ARRAY_MEMORY_REQUIREMENTS.size");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_MEMORY_REQUIREMENTS *)0)->alignment), size_t), "CUDA_ARRAY_MEMORY_REQUIREMENTS.alignment");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_MEMORY_REQUIREMENTS *)0)->reserved), unsigned int[4]), "CUDA_ARRAY_MEMORY_REQUIREMENTS.reserved");
+_Static_assert(sizeof(((CUDA_ARRAY_SPARSE_PROPERTIES *)0)->tileExtent) == sizeof(unsigned int[3]), "CUDA_ARRAY_SPARSE_PROPERTIES.tileExtent");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_SPARSE_PROPERTIES *)0)->miptailFirstLevel), unsigned int), "CUDA_ARRAY_SPARSE_PROPERTIES.miptailFirstLevel");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_SPARSE_PROPERTIES *)0)->miptailSize), unsigned long long), "CUDA_ARRAY_SPARSE_PROPERTIES.miptailSize");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_SPARSE_PROPERTIES *)0)->flags), unsigned int), "CUDA_ARRAY_SPARSE_PROPERTIES.flags");
+_Static_assert(SAME(__typeof__(((CUDA_ARRAY_SPARSE_PROPERTIES *)0)->reserved), unsigned int[4]), "CUDA_ARRAY_SPARSE_PROPERTIES.reserved");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->flags), cuuint64_t), "CUDA_GRAPH_INSTANTIATE_PARAMS.flags");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hUploadStream), CUstream), "CUDA_GRAPH_INSTANTIATE_PARAMS.hUploadStream");
 _Static_assert(SAME(__typeof__(((CUDA_GRAPH_INSTANTIATE_PARAMS *)0)->hErrNode_out), CUgraphNode), "CUDA_GRAPH_INSTANTIATE_PARAMS.hErrNode_out");

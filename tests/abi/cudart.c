@@ -681,6 +681,14 @@ _Static_assert(sizeof(cudaTextureFilterMode) == sizeof(int32_t), "cudaTextureFil
 _Static_assert(sizeof(cudaTextureObject_t) == sizeof(uint64_t), "cudaTextureObject_t");
 _Static_assert(sizeof(cudaTextureReadMode) == sizeof(int32_t), "cudaTextureReadMode");
 _Static_assert(sizeof(long) == sizeof(int64_t), "long");
+_Static_assert(SAME(__typeof__(((cudaArrayMemoryRequirements *)0)->size), size_t), "cudaArrayMemoryRequirements.size");
+_Static_assert(SAME(__typeof__(((cudaArrayMemoryRequirements *)0)->alignment), size_t), "cudaArrayMemoryRequirements.alignment");
+_Static_assert(SAME(__typeof__(((cudaArrayMemoryRequirements *)0)->reserved), unsigned int[4]), "cudaArrayMemoryRequirements.reserved");
+_Static_assert(sizeof(((cudaArraySparseProperties *)0)->tileExtent) == sizeof(unsigned int[3]), "cudaArraySparseProperties.tileExtent");
+_Static_assert(SAME(__typeof__(((cudaArraySparseProperties *)0)->miptailFirstLevel), unsigned int), "cudaArraySparseProperties.miptailFirstLevel");
+_Static_assert(SAME(__typeof__(((cudaArraySparseProperties *)0)->miptailSize), unsigned long long), "cudaArraySparseProperties.miptailSize");
+_Static_assert(SAME(__typeof__(((cudaArraySparseProperties *)0)->flags), unsigned int), "cudaArraySparseProperties.flags");
+_Static_assert(SAME(__typeof__(((cudaArraySparseProperties *)0)->reserved), unsigned int[4]), "cudaArraySparseProperties.reserved");
 _Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->x), int), "cudaChannelFormatDesc.x");
 _Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->y), int), "cudaChannelFormatDesc.y");
 _Static_assert(SAME(__typeof__(((cudaChannelFormatDesc *)0)->z), int), "cudaChannelFormatDesc.z");

@@ -619,7 +619,7 @@ static void names(void)
 	OK(cuMemFree_v2(address));
 	GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("cuMemAlloc", &other, 3000, 0, &status));
 	IS(other == NULL && status == 2);
-	GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("cuTexObjectCreate", &other, 13000, 0, &status));
+	GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("cuTexRefCreate", &other, 13000, 0, &status));
 	IS(status == 1);
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress(NULL, &function, 12000, 0));
 	GIVES(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, "sixteen bytes..."));

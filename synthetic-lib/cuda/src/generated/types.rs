@@ -194,12 +194,22 @@ pub struct CUDA_ARRAY_DESCRIPTOR {
 /// `CUDA_ARRAY_MEMORY_REQUIREMENTS`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct CUDA_ARRAY_MEMORY_REQUIREMENTS {}
+pub struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
+    pub size: usize,
+    pub alignment: usize,
+    pub reserved: [c_uint; 4],
+}
 
 /// `CUDA_ARRAY_SPARSE_PROPERTIES`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct CUDA_ARRAY_SPARSE_PROPERTIES {}
+pub struct CUDA_ARRAY_SPARSE_PROPERTIES {
+    pub tileExtent: [c_uint; 3],
+    pub miptailFirstLevel: c_uint,
+    pub miptailSize: u64,
+    pub flags: c_uint,
+    pub reserved: [c_uint; 4],
+}
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
 #[repr(C)]

@@ -170,9 +170,17 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUuserObject_st *cudaUserObject_t;
 
 typedef struct cudaArrayMemoryRequirements {
+	size_t size;
+	size_t alignment;
+	unsigned int reserved[4];
 } cudaArrayMemoryRequirements;
 
 typedef struct cudaArraySparseProperties {
+	unsigned int tileExtent[3];
+	unsigned int miptailFirstLevel;
+	unsigned long long miptailSize;
+	unsigned int flags;
+	unsigned int reserved[4];
 } cudaArraySparseProperties;
 
 typedef struct cudaChannelFormatDesc {

@@ -146,12 +146,22 @@ pub type cudaUserObject_t = *mut CUuserObject_st;
 /// `cudaArrayMemoryRequirements`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct cudaArrayMemoryRequirements {}
+pub struct cudaArrayMemoryRequirements {
+    pub size: usize,
+    pub alignment: usize,
+    pub reserved: [c_uint; 4],
+}
 
 /// `cudaArraySparseProperties`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct cudaArraySparseProperties {}
+pub struct cudaArraySparseProperties {
+    pub tileExtent: [c_uint; 3],
+    pub miptailFirstLevel: c_uint,
+    pub miptailSize: u64,
+    pub flags: c_uint,
+    pub reserved: [c_uint; 4],
+}
 
 /// `cudaChannelFormatDesc`.
 #[repr(C)]
