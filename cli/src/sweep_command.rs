@@ -67,10 +67,10 @@ fn swept(args: &SweepArgs) -> Result<bool, CommandError> {
         progress: Progress::new(args.quiet),
     };
     if args.table {
-        return Ok(command.tabled(true)?);
+        return command.tabled(true);
     }
     if args.points {
-        return Ok(command.listed()?);
+        return command.listed();
     }
     command.check()?;
     match (args.slurm, &args.point) {
