@@ -62,7 +62,6 @@ result cuArrayDestroy(void *array);
 result cuMipmappedArrayCreate(void **array, const struct shape *shape, unsigned levels);
 result cuMipmappedArrayGetLevel(void **level, void *array, unsigned number);
 result cuMemcpy3D_v2(const struct copy *copy);
-result cuMemcpyHtoA_v2(void *to, size_t offset, const void *from, size_t bytes);
 result cuTexObjectCreate(uint64_t *object, const struct shown *shown, const struct sampled *sampled, const void *view);
 result cuTexObjectDestroy(uint64_t object);
 result cuSurfObjectCreate(uint64_t *object, const struct shown *shown);
