@@ -5,7 +5,7 @@ use crate::args::{
     CalibrateProgramsArgs, Cli, Command,
 };
 use crate::launch_costs::{costs, doubted, left_out};
-use crate::output::{Output, OutputError};
+use crate::output::{self, Output, OutputError};
 use crate::signals::Signalled;
 use clap::Parser as _;
 use gil_benchmarks::{BenchError, Contended};
@@ -42,14 +42,9 @@ pub enum CalibrateError {
     Unwritten(io::Error),
 }
 
-/// Shows what was found; that nobody reads is the reader's wish.
+/// Shows what was found.
 fn shows(text: &str) -> Result<(), CalibrateError> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CalibrateError::Unwritten(error))
-        }
-        _ => Ok(()),
-    }
+    output::print(text).map_err(CalibrateError::Unwritten)
 }
 
 /// `gil calibrate contention`.

@@ -328,6 +328,17 @@ impl<'a> Output<'a> {
     }
 }
 
+/// Writes what a command found to standard output; that nobody reads it is the reader's wish.
+///
+/// # Errors
+/// The operating system's.
+pub fn print(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 /// The first bytes of a regular file. What cannot be read is not known for anything else.
 fn begin(path: &Path, len: usize) -> Vec<u8> {
     let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());

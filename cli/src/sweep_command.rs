@@ -1,6 +1,7 @@
 //! `gil sweep`: runs over a grid, and their table.
 
 use crate::args::{Cli, SweepArgs};
+use crate::output;
 use crate::report::harmless;
 use crate::signals::Signalled;
 use clap::Parser;
@@ -260,14 +261,9 @@ impl Command<'_> {
     }
 }
 
-/// Says what was found; that nobody reads is the reader's wish.
+/// Says what was found.
 fn tell(text: &str) -> Result<(), CommandError> {
-    match io::stdout().write_all(harmless(text).as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CommandError::Unwritten(error))
-        }
-        _ => Ok(()),
-    }
+    output::print(&harmless(text)).map_err(CommandError::Unwritten)
 }
 
 fn check(point: &Point, path: &Path) -> Result<(), CommandError> {
