@@ -5,8 +5,8 @@ use gil_report::Report;
 use gil_run_support::cache::Cache;
 use gil_run_support::checkout;
 use gil_run_support::process::is_asked_to_end_with_us;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use gil_run_support::text;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -178,21 +178,16 @@ pub fn written(path: &Path) -> Result<String, BenchError> {
         path: path.into(),
         what,
     };
-    let mut text = String::new();
-    let read = File::open(path)
-        .and_then(|file| file.take(NATIVE_MAX + 1).read_to_string(&mut text))
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => {
-                wrong("it is no text: give what the program wrote".into())
+    text::read(path, NATIVE_MAX).map_err(|error| {
+        wrong(match error.kind() {
+            io::ErrorKind::InvalidData => "it is no text: give what the program wrote".into(),
+            io::ErrorKind::IsADirectory => "it is a folder: give what the program wrote".into(),
+            io::ErrorKind::FileTooLarge => {
+                format!("it has more than {NATIVE_MAX} bytes: give what the program wrote")
             }
-            _ => wrong(error.to_string()),
-        })?;
-    match read as u64 <= NATIVE_MAX {
-        true => Ok(text),
-        false => Err(wrong(format!(
-            "it has more than {NATIVE_MAX} bytes: give what the program wrote"
-        ))),
-    }
+            _ => error.to_string(),
+        })
+    })
 }
 
 /// The report of a run.

@@ -74,13 +74,12 @@ pub use machine::{
     Bus, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
 };
 
-use gil_run_support::settings;
+use gil_run_support::{settings, text};
 use gil_wire::api;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a profile that are read.
@@ -321,20 +320,17 @@ impl Profile {
     /// # Errors
     /// [`ProfileError`] names the file.
     pub fn read(path: &Path) -> Result<Self, ProfileError> {
-        let mut text = String::new();
-        let read = fs::File::open(path)
-            .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
-            .map_err(|source| ProfileError::File {
-                path: path.into(),
-                source,
-            })?;
-        // The rest of it may say what counts.
-        if read as u64 > BYTES_MAX {
-            return Err(ProfileError::Content {
+        let text = text::read(path, BYTES_MAX).map_err(|source| match source.kind() {
+            // The rest of it may say what counts.
+            io::ErrorKind::FileTooLarge => ProfileError::Content {
                 path: path.into(),
                 what: format!("it has more than {BYTES_MAX} bytes"),
-            });
-        }
+            },
+            _ => ProfileError::File {
+                path: path.into(),
+                source,
+            },
+        })?;
         let content = |error: toml::de::Error| ProfileError::Content {
             path: path.into(),
             what: settings::fault(&text, &error),
@@ -469,6 +465,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn measured() -> Profile {
         let contention = Contention {

@@ -5,16 +5,15 @@ use comfy_table::{CellAlignment, Table, presets};
 use gil_run_support::cache::contents::Entry;
 use gil_run_support::cache::{Cache, CacheError};
 use gil_run_support::progress::Progress;
-use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 /// Lists it, or removes what was used longest ago.
 ///
 /// # Errors
 /// [`CacheError`] if something cannot be read or removed.
-pub fn run(command: &CacheCommand) -> Result<(), CacheError> {
+pub fn run(command: &CacheCommand) -> Result<String, CacheError> {
     let cache = Cache::open()?;
-    let text = match command {
+    Ok(match command {
         CacheCommand::Ls => {
             let entries = cache.entries()?;
             let (count, bytes) = sum(&entries);
@@ -31,10 +30,7 @@ pub fn run(command: &CacheCommand) -> Result<(), CacheError> {
             let (count, bytes) = sum(&removed);
             format!("{}{count} removed: {bytes}\n", lines(&removed))
         }
-    };
-    // A closed pipe is the reader's wish.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    })
 }
 
 fn sum(entries: &[Entry]) -> (String, String) {

@@ -11,7 +11,6 @@ use gil_guest_image::memory;
 use gil_run_support::cache::Cache;
 use gil_run_support::progress::Progress;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -29,8 +28,8 @@ const INSTALL: &str = "install gil again";
 const BUILD: &str = "cargo build --release";
 const LIST: &str = "gil board --list";
 
-/// Prints every requirement; whether all are met.
-pub fn run() -> bool {
+/// A line for every requirement, and whether all are met.
+pub fn run() -> (String, bool) {
     let findings = look();
     let mut text = String::new();
     for finding in &findings {
@@ -43,9 +42,8 @@ pub fn run() -> bool {
             ),
         };
     }
-    // A closed pipe is the reader's wish.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    findings.iter().all(|finding| finding.state.is_ok())
+    let are_met = findings.iter().all(|finding| finding.state.is_ok());
+    (text, are_met)
 }
 
 fn look() -> Vec<Finding> {

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Command::Run(args) => ExitCode::from(run::run(&args).code),
         Command::Sweep(args) => sweep_command::run(&args),
         Command::Board(args) => board(&args),
-        Command::Ping(args) => exit_with(ping::run(&args)),
+        Command::Ping(args) => print_or_exit(ping::run(&args)),
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
@@ -86,15 +86,19 @@ fn main() -> ExitCode {
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report_command::print(&args)),
         Command::Trace(command) => trace_command::run(&command),
-        Command::Cache(command) => exit_with(cache_command::run(&command)),
+        Command::Cache(command) => print_or_exit(cache_command::run(&command)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Completions(args) => exit_with(generate::completions(&args)),
         Command::Man(args) => exit_with(generate::man(&args)),
         Command::Setup(args) => exit_with(setup::run(&args)),
-        Command::Doctor => match doctor::run() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        },
+        Command::Doctor => {
+            let (text, are_met) = doctor::run();
+            let printed = print_or_exit(Ok::<_, io::Error>(text));
+            match are_met {
+                true => printed,
+                false => ExitCode::FAILURE,
+            }
+        }
     }
 }
 
@@ -106,6 +110,16 @@ fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
         back_ends: gil_board::BACK_ENDS,
     };
     exit_with(gil_board::cli::run(args, program))
+}
+
+/// Prints what a command found.
+fn print_or_exit<E: std::fmt::Display>(found: Result<String, E>) -> ExitCode {
+    match found {
+        Ok(text) => exit_with(output::print(&text).map_err(|error| {
+            format!("cannot write what was found: {error}; make room, or write it elsewhere")
+        })),
+        Err(error) => exit_with(Err(error)),
+    }
 }
 
 fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
@@ -126,11 +140,14 @@ fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
 /// A command line that is not understood: 2 as usual, but for `gil run` 125 as
 /// `env` has it, where 2 would be the program's own.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // Nobody may be reading.
-    let _ = error.print();
+    let printed = error.print();
     let is_run = std::env::args_os().nth(1).is_some_and(|arg| arg == "run");
     match (error.use_stderr(), is_run) {
-        (false, _) => ExitCode::SUCCESS,
+        (false, _) => match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+            _ => ExitCode::SUCCESS,
+        },
+        // Nobody may be reading.
         (true, true) => ExitCode::from(125),
         (true, false) => ExitCode::from(2),
     }

@@ -9,14 +9,13 @@ use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{Call, CallStatus, Reply, Request};
 use gil_wire::words::Words;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// Prints the devices, the round trip and the null call of the agent there.
+/// What is to be printed: the devices, the round trip and the null call of the agent there.
 ///
 /// # Errors
 /// [`AgentError`] if it does not answer.
-pub fn run(args: &PingArgs) -> Result<(), AgentError> {
+pub fn run(args: &PingArgs) -> Result<String, AgentError> {
     let mut connection = Connection::open(&args.address, args.key.as_deref())?;
     let mut text = String::new();
     let devices = connection.devices()?;
@@ -38,9 +37,7 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
         let null_calls = Spread::of(args.count, || calls.call())?;
         let _ = writeln!(text, "forwarded null call: {null_calls}");
     }
-    // A closed pipe is the reader's wish.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    Ok(text)
 }
 
 /// Why this board is not asked for the null call, which belongs to one API.

@@ -9,6 +9,7 @@
 use crate::apart::{self, Same, is_same};
 use crate::args::RunArgs;
 use crate::output::{NotReplaced, Output, OutputError, TakeError, Taken};
+use crate::say::{READ_WITHIN, say};
 use crate::signals::Signalled;
 use gil_board_client::boards::BoardsError;
 use gil_files::container::FileType;
@@ -269,7 +270,7 @@ impl Recorded {
             return;
         }
         if let Err(error) = add(written.file.path(), &place, signalled) {
-            eprintln!("gil: {error}");
+            say(format!("gil: {error}\n").as_bytes(), Some(READ_WITHIN));
             *exit = Exit::bridge(error.to_string());
         }
     }

@@ -14,6 +14,7 @@ mod pictures;
 
 use crate::args::RunArgs;
 use crate::output::OutputError;
+use crate::say::{READ_WITHIN, say};
 use crate::simulator::SimulatorError;
 use crate::simulator::qemu::qmp::QmpError;
 use album::Album;
@@ -123,7 +124,8 @@ impl Screen {
         let view = self.view.clone();
         let address = page::serve(move || view.png().ok()).map_err(ScreenError::Page)?;
         progress.clear();
-        eprintln!("gil: the guest's display is at {address}");
+        let text = format!("gil: the guest's display is at {address}\n");
+        say(text.as_bytes(), args.timeout.map(|_| READ_WITHIN));
         Ok(())
     }
 
@@ -143,7 +145,7 @@ impl Screen {
         };
         match exit.code {
             0 => *exit = Exit::bridge(error.to_string()),
-            _ => eprintln!("gil: {error}"),
+            _ => say(format!("gil: {error}\n").as_bytes(), Some(READ_WITHIN)),
         }
     }
 }

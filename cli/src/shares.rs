@@ -5,6 +5,7 @@ mod places;
 
 use crate::apart;
 use crate::args::{Out, RunArgs, Share};
+use crate::say::{READ_WITHIN, say};
 use crate::signals::Signalled;
 use gil_board::confine::folder::flatten;
 use gil_report::Exit;
@@ -376,7 +377,7 @@ impl Shared {
 fn fail(error: ShareError, exit: &mut Exit) {
     match exit.code {
         0 => *exit = Exit::bridge(error.to_string()),
-        _ => eprintln!("gil: {error}"),
+        _ => say(format!("gil: {error}\n").as_bytes(), Some(READ_WITHIN)),
     }
 }
 

@@ -6,6 +6,7 @@
 //! | [`checkout`] | the sources that this binary was built from |
 //! | [`folder`] | a run's own folder, and the names of the files in it |
 //! | [`settings`] | what is wrong in a file of settings, with its line |
+//! | [`text`] | short texts that a user names, also in a pipe |
 //! | [`tool`] | other programs, called for their result |
 //! | [`process`] | child processes that do not outlive their parent |
 //! | [`progress`] | the progress line on a terminal |
@@ -16,4 +17,5 @@ pub mod folder;
 pub mod process;
 pub mod progress;
 pub mod settings;
+pub mod text;
 pub mod tool;

@@ -74,6 +74,9 @@ pub enum SweepError {
     /// Someone else works in the folder.
     #[error("another `gil sweep` works in {}: wait for its end, or name another folder with --out", .0.display())]
     Locked(PathBuf),
+    /// The folder has something of somebody else's.
+    #[error("{} is there, and no sweep made it: name a new folder with --out, or move it away", .0.display())]
+    Foreign(PathBuf),
     /// The child.
     #[error("`gil run` cannot be started ({0})")]
     Start(#[source] io::Error),

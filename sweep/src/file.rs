@@ -34,18 +34,16 @@ use crate::SweepError;
 use crate::names;
 use crate::profile::KeyPath;
 use crate::value::Value;
-use gil_run_support::settings;
+use gil_run_support::{settings, text};
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Version of the layout; raised when a key changes its meaning or goes.
 pub const VERSION: i64 = 1;
 
 /// Most bytes of a sweep's file, or of a profile.
-const BYTES_MAX: u64 = 1 << 20;
+pub(crate) const BYTES_MAX: u64 = 1 << 20;
 
 /// Options of `gil run` that a sweep sets itself.
 const OWN: [&str; 3] = ["--json", "--quiet", "-q"];
@@ -138,7 +136,7 @@ impl Sweep {
     /// # Errors
     /// [`SweepError`] names the file.
     pub fn read(path: &Path) -> Result<Self, SweepError> {
-        let text = text(path).map_err(|source| SweepError::read(path, source))?;
+        let text = text::read(path, BYTES_MAX).map_err(|source| SweepError::read(path, source))?;
         Self::parse(path, &text)
     }
 
@@ -276,17 +274,6 @@ impl Sweep {
             )),
             _ => Ok(()),
         }
-    }
-}
-
-/// A file's text.
-pub(crate) fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let file = File::open(path)?;
-    file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
-    match text.len() as u64 <= BYTES_MAX {
-        true => Ok(text),
-        false => Err(io::ErrorKind::FileTooLarge.into()),
     }
 }
 

@@ -27,6 +27,17 @@ const OUTPUT: &str = "output";
 const RUNNING: &str = "running";
 const LOCK: &str = "lock";
 const ROW: &str = "row";
+/// What is made in the folder, beside the rows.
+const MADE: [&str; 8] = [
+    OUTPUT,
+    RUNNING,
+    LOCK,
+    "table.csv",
+    "table.parquet",
+    "plot.svg",
+    "array.sh",
+    "array.log",
+];
 
 /// Who may work in the folder meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +86,9 @@ impl Folder {
     /// Makes it, and locks it: nobody else runs points in it but those who may.
     ///
     /// # Errors
-    /// [`SweepError::Locked`] if somebody does; [`SweepError::Write`].
+    /// [`SweepError::Locked`] if somebody does; [`SweepError::Foreign`]; [`SweepError::Write`].
     pub fn hold(&self, with: With) -> Result<Held<'_>, SweepError> {
+        self.check_is_own()?;
         for name in [ROWS, OUTPUT, RUNNING] {
             let path = self.path.join(name);
             fs::create_dir_all(&path).map_err(|source| SweepError::write(&path, source))?;
@@ -89,6 +101,17 @@ impl Folder {
             folder: self,
             _lock: lock,
         })
+    }
+
+    /// A folder without rows has nothing that a sweep would replace, or empty.
+    fn check_is_own(&self) -> Result<(), SweepError> {
+        let mut made = MADE.iter().map(|name| self.path.join(name));
+        let there = made.find(|path| path.symlink_metadata().is_ok());
+        // The rows' folder is made first: another that begins meanwhile made what is there.
+        match there.filter(|_| !self.path.join(ROWS).is_dir()) {
+            Some(path) => Err(SweepError::Foreign(path)),
+            None => Ok(()),
+        }
     }
 
     fn lock(&self, with: With) -> Result<Flock<File>, SweepError> {
@@ -146,8 +169,11 @@ impl Folder {
     /// Writes a file of the folder, whole or not at all.
     ///
     /// # Errors
-    /// [`SweepError::Write`].
+    /// [`SweepError::Foreign`]; [`SweepError::Write`].
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, SweepError> {
+        self.check_is_own()?;
+        let rows = self.path.join(ROWS);
+        fs::create_dir_all(&rows).map_err(|source| SweepError::write(&rows, source))?;
         let path = self.path.join(name);
         let written = fs::create_dir_all(&self.path)
             .and_then(|()| beside(&self.path))
@@ -248,6 +274,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let folder = Folder::at(temp.path());
         let left = folder.path().join(RUNNING).join("left");
+        fs::create_dir_all(folder.path().join(ROWS)).unwrap();
         fs::create_dir_all(&left).unwrap();
         let one = folder.hold(With::Others).unwrap();
         let other = folder.hold(With::Others).unwrap();
@@ -261,6 +288,28 @@ mod tests {
         assert!(matches!(refused(With::Others), SweepError::Locked(_)));
         drop(whole);
         folder.hold(With::Nobody).unwrap();
+    }
+
+    #[test]
+    fn a_folder_with_a_file_of_somebody_elses_is_left() {
+        let place = tempfile::tempdir().unwrap();
+        let table = place.path().join("table.csv");
+        fs::write(&table, "mine").unwrap();
+        let folder = Folder::at(place.path());
+        let foreign = |error| matches!(error, SweepError::Foreign(path) if path == table);
+        assert!(foreign(folder.hold(With::Nobody).unwrap_err()));
+        assert!(foreign(folder.write("table.csv", b"x").unwrap_err()));
+        assert_eq!(fs::read(&table).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_script_is_written_before_the_first_row() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::at(place.path());
+        folder.write("array.sh", b"x").unwrap();
+        folder.hold(With::Others).unwrap();
+        folder.write("table.csv", b"x").unwrap();
     }
 
     #[test]

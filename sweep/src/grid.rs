@@ -1,11 +1,11 @@
 //! The points of a sweep.
 
 use crate::SweepError;
-use crate::file::{Axis, Sets, Sweep, text};
+use crate::file::{Axis, BYTES_MAX, Sets, Sweep};
 use crate::names::KEY;
 use crate::profile::set;
 use crate::value::Value;
-use gil_run_support::settings;
+use gil_run_support::{settings, text};
 use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -235,7 +235,7 @@ impl<'a> Grid<'a> {
         let path = self.sweep.folder().join(&name);
         let text = match name.as_str() {
             "" => blank.to_owned(),
-            _ => text(&path).map_err(|source| SweepError::read(&path, source))?,
+            _ => text::read(&path, BYTES_MAX).map_err(|source| SweepError::read(&path, source))?,
         };
         let table = text
             .parse()

@@ -349,6 +349,14 @@ pub enum MachineError {
 
 pub(super) const POSITIVE: &str = "a finite number above 0";
 
+/// More cores than any GPU's.
+const CORES_MAX: f64 = 1e6;
+const CORES: &str = "a whole number from 1 to 1000000";
+
+fn is_count(value: f64) -> bool {
+    (1.0..=CORES_MAX).contains(&value) && value.fract() == 0.0
+}
+
 pub(super) fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
@@ -361,7 +369,10 @@ impl Profile {
             for quantity in Quantity::ALL {
                 if let Some(value) = machine.get(quantity) {
                     let key = format!("{part}.{}", quantity.key());
-                    number(key, value, POSITIVE, is_positive(value))?;
+                    match quantity {
+                        Quantity::Cores => number(key, value, CORES, is_count(value))?,
+                        _ => number(key, value, POSITIVE, is_positive(value))?,
+                    }
                 }
             }
         }

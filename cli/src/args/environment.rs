@@ -1,8 +1,9 @@
 //! The program's environment and folder, as the user names them: as `docker run` has it.
 
+use gil_run_support::text;
 use std::env::{self, VarError};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::path::Path;
 
 /// Most bytes of a file of variables.
 const FILE_MAX: u64 = 16 << 20;
@@ -38,13 +39,13 @@ pub fn variable(text: &str) -> Result<Variables, String> {
 /// The variables of a file: one a line, each as [`variable`] takes it; lines that
 /// are empty or begin with `#` are left out.
 pub fn file(path: &str) -> Result<Variables, String> {
-    let text = read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if text.len() as u64 > FILE_MAX {
-        return Err(format!(
+    let text = text::read(Path::new(path), FILE_MAX).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => format!(
             "is larger than {} MiB: no program takes an environment of that size",
             FILE_MAX >> 20
-        ));
-    }
+        ),
+        _ => format!("cannot be read: {error}"),
+    })?;
     // Editors on Windows begin files with it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut all = Variables::default();
@@ -64,14 +65,6 @@ pub fn file(path: &str) -> Result<Variables, String> {
         all.0.extend(found.0);
     }
     Ok(all)
-}
-
-/// A file's text, or as much as shows that it is too large.
-fn read(path: &str) -> io::Result<String> {
-    let mut text = String::new();
-    let mut file = File::open(path)?.take(FILE_MAX + 1);
-    file.read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// A folder of the guest. A relative one is taken from the current folder of this
