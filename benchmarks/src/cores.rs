@@ -1,21 +1,18 @@
 //! How times follow the number of a GPU's cores: programs measured on a part of it.
 //!
-//! With `n` cores an operation takes `max(floor, spread / n)`, as in the roofline model
-//! (Williams, Waterman and Patterson, 2009): the floor is what more cores do not make shorter,
-//! since memory is busy, or there are too few work-groups. Both are found by least squares over
-//! some of the numbers of cores, each equation divided by its time; the times with the others
-//! say how good the law is.
+//! A [law](Law) is found by least squares over some of the numbers of cores; the times with the others
+//! say how good it is.
+
+mod law;
+
+pub use law::Device;
 
 use crate::accuracy::Errors;
 use crate::error::BenchError;
 use comfy_table::{CellAlignment, Table, presets};
+use law::Law;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-/// Floor and spread.
-const UNKNOWNS: usize = 2;
-/// By which part of them equal times differ from one measurement to the next.
-const NOISE: f64 = 0.03;
 
 /// A program's times by the number of cores.
 #[derive(Clone, Debug)]
@@ -24,8 +21,10 @@ pub struct Spread {
     pub name: String,
     /// What is spread over the cores, as a part of its time on the whole device: from 0 to 1.
     pub spread: f64,
-    /// The floor, as such a part: from 0 to 1. The greater of both is 1.
+    /// The floor, as such a part: from 0 to 1. On a GPU the greater of both is 1.
     pub floor: f64,
+    /// What the cores after the first cost, as such a part, on a CPU; the three are 1 together.
+    pub threads: Option<f64>,
     /// For each number of cores, in their order from the greatest.
     pub times: Vec<Timed>,
 }
@@ -53,10 +52,23 @@ impl Timed {
 /// All programs.
 #[derive(Clone, Debug)]
 pub struct Cores {
+    /// What has them.
+    pub device: Device,
     /// The greatest number of cores.
     pub most: u32,
     /// The programs.
     pub programs: Vec<Spread>,
+}
+
+/// Parts of an operation's time, as a board's profile has them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// What is spread over the cores.
+    pub gpu: f64,
+    /// What is not.
+    pub serial: f64,
+    /// What the cores after the first cost, on a CPU.
+    pub threads: Option<f64>,
 }
 
 /// A program's times by name, for a number of cores.
@@ -73,7 +85,7 @@ fn twice(numbers: &[u32]) -> Option<u32> {
 ///
 /// # Errors
 /// [`BenchError::Fit`] if there are too few, or times that no such law has.
-pub fn spread(mut runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {
+pub fn spread(mut runs: Vec<Run>, fitted: &[u32], device: Device) -> Result<Cores, BenchError> {
     let failed = |what: String| Err(BenchError::Cores { what });
     runs.sort_by_key(|(cores, _)| std::cmp::Reverse(*cores));
     let numbers: Vec<u32> = runs.iter().map(|(cores, _)| *cores).collect();
@@ -83,8 +95,12 @@ pub fn spread(mut runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {
     if let Some(other) = fitted.iter().find(|cores| !numbers.contains(cores)) {
         return failed(format!("there are no times for {other} cores"));
     }
-    let (Some(most), true) = (numbers.first().copied(), fitted.len() >= UNKNOWNS) else {
-        return failed("it takes two numbers of cores at least".into());
+    let least = device.unknowns();
+    let (Some(most), true) = (numbers.first().copied(), fitted.len() >= least) else {
+        let found = fitted.len();
+        return failed(format!(
+            "--fit has to name {least} numbers of cores at least, and names {found}"
+        ));
     };
     let mut by_name: BTreeMap<String, Vec<(u32, Duration)>> = BTreeMap::new();
     for (cores, programs) in runs {
@@ -97,9 +113,13 @@ pub fn spread(mut runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {
         if times.len() != numbers.len() {
             return failed(format!("{name} was not run with each number of cores"));
         }
-        programs.push(law(name, &times, most, fitted)?);
+        programs.push(law(name, &times, most, fitted, device)?);
     }
-    Ok(Cores { most, programs })
+    Ok(Cores {
+        device,
+        most,
+        programs,
+    })
 }
 
 fn law(
@@ -107,13 +127,15 @@ fn law(
     times: &[(u32, Duration)],
     most: u32,
     fitted: &[u32],
+    device: Device,
 ) -> Result<Spread, BenchError> {
     let own = times.iter().filter(|(cores, _)| fitted.contains(cores));
     let own: Vec<(f64, f64)> = own
         .map(|(cores, time)| (f64::from(*cores), time.as_nanos() as f64))
         .collect();
     let is_measured = own.iter().all(|(_, ns)| *ns > 0.0);
-    let Some(law) = Law::over(&own).filter(|_| is_measured) else {
+    let law = is_measured.then(|| Law::over(&own, device)).flatten();
+    let Some(law) = law else {
         return Err(BenchError::Cores {
             what: format!("{name} took no time"),
         });
@@ -129,55 +151,11 @@ fn law(
         name,
         spread: (law.spread / f64::from(most) / whole).min(1.0),
         floor: law.floor / whole,
+        threads: law
+            .thread
+            .map(|thread| thread * (f64::from(most) - 1.0) / whole),
         times: timed.collect(),
     })
-}
-
-/// In nanoseconds.
-#[derive(Clone, Copy, Debug)]
-struct Law {
-    floor: f64,
-    spread: f64,
-}
-
-impl Law {
-    /// For each number of times that may be on the floor, the law's branches of least squares;
-    /// of these laws the best, or one with more on the floor whose errors are measurement's.
-    fn over(times: &[(f64, f64)]) -> Option<Self> {
-        let laws = (0..=times.len()).map(|on_floor| {
-            let (floor, spread) = times.split_at(on_floor);
-            Self {
-                floor: scaled(floor.iter().map(|(_, ns)| 1.0 / ns)),
-                spread: scaled(spread.iter().map(|(cores, ns)| 1.0 / (cores * ns))),
-            }
-        });
-        let all: Vec<(f64, Self)> = laws.map(|law| (law.squares(times), law)).collect();
-        let least = all
-            .iter()
-            .map(|(squares, _)| *squares)
-            .fold(f64::INFINITY, f64::min);
-        let enough = least.max(times.len() as f64 * NOISE * NOISE);
-        let mut fine = all.into_iter().filter(|(squares, _)| *squares <= enough);
-        fine.next_back().map(|(_, law)| law)
-    }
-
-    fn at(&self, cores: f64) -> f64 {
-        self.floor.max(self.spread / cores)
-    }
-
-    fn squares(&self, times: &[(f64, f64)]) -> f64 {
-        let error = |(cores, ns): &(f64, f64)| (self.at(*cores) / ns - 1.0).powi(2);
-        times.iter().map(error).sum()
-    }
-}
-
-/// The factor by which these numbers come closest to 1; 0 of none.
-fn scaled(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
-    let squares: f64 = numbers.clone().map(|it| it * it).sum();
-    match squares > 0.0 {
-        true => numbers.sum::<f64>() / squares,
-        false => 0.0,
-    }
 }
 
 impl Cores {
@@ -188,14 +166,30 @@ impl Cores {
         Errors::of(own.map(Timed::error))
     }
 
-    /// The medians of the programs' spread parts and of their floors.
-    pub fn parts(&self) -> (f64, f64) {
-        let median = |of: fn(&Spread) -> f64| {
+    /// The medians of the programs' parts; those of a CPU in proportion, 1 together.
+    pub fn shares(&self) -> Shares {
+        let median = |of: &dyn Fn(&Spread) -> f64| {
             let mut all: Vec<f64> = self.programs.iter().map(of).collect();
             all.sort_by(f64::total_cmp);
             all.get(all.len() / 2).copied().unwrap_or_default()
         };
-        (median(|it| it.spread), median(|it| it.floor))
+        let (gpu, serial) = (median(&|it| it.spread), median(&|it| it.floor));
+        match self.device {
+            Device::Gpu => Shares {
+                gpu,
+                serial,
+                threads: None,
+            },
+            Device::Cpu => {
+                let threads = median(&|it| it.threads.unwrap_or_default());
+                let all = (gpu + serial + threads).max(f64::MIN_POSITIVE);
+                Shares {
+                    gpu: gpu / all,
+                    serial: serial / all,
+                    threads: Some(threads / all),
+                }
+            }
+        }
     }
 
     /// As a table for people.
@@ -208,8 +202,9 @@ impl Cores {
             true => format!("{} cores, fitted", timed.cores),
             false => format!("{} cores", timed.cores),
         });
+        let threads = (self.device == Device::Cpu).then(|| "threads".into());
         let first = ["program".into(), "spread".into(), "floor".into()];
-        table.set_header(first.into_iter().chain(head));
+        table.set_header(first.into_iter().chain(threads).chain(head));
         for program in &self.programs {
             let cells = program.times.iter().map(|timed| {
                 let ms = timed.measured.as_secs_f64() * 1e3;
@@ -220,7 +215,8 @@ impl Cores {
                 format!("{:.3}", program.spread),
                 format!("{:.3}", program.floor),
             ];
-            table.add_row(first.into_iter().chain(cells));
+            let threads = program.threads.map(|threads| format!("{threads:.3}"));
+            table.add_row(first.into_iter().chain(threads).chain(cells));
         }
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -258,7 +254,7 @@ mod tests {
     fn the_law_is_found_and_the_rest_is_predicted() {
         for fitted in [&[16, 4][..], &[16, 8, 1]] {
             let runs = [1, 2, 4, 8, 16].map(run).to_vec();
-            let cores = spread(runs, fitted).unwrap();
+            let cores = spread(runs, fitted, Device::Gpu).unwrap();
             let found: Vec<_> = cores.programs.iter().collect();
             // Nothing says how much faster than with 16 cores the even program could be.
             for (found, (spread, floor)) in found.iter().zip([(0.0, 1.0), (1.0, 1.0), (0.5, 1.0)]) {
@@ -267,21 +263,50 @@ mod tests {
             }
             assert!(cores.errors(false).most < 1e-6, "{cores:?}");
             assert_eq!(cores.errors(false).programs, 3 * (5 - fitted.len()));
-            assert_eq!(cores.parts(), (0.5, 1.0));
+            let shares = Shares {
+                gpu: 0.5,
+                serial: 1.0,
+                threads: None,
+            };
+            assert_eq!(cores.shares(), shares);
         }
     }
 
     #[test]
+    fn parts_of_a_cpu_are_the_whole_time() {
+        let times = |cores: u32| {
+            let (spread, thread) = (16_000_000 / cores, 100_000 * (cores - 1));
+            let ns = u64::from(1_000_000 + spread + thread);
+            (cores, vec![("all".into(), Duration::from_nanos(ns))])
+        };
+        let runs = [1, 2, 4, 8, 16].map(times).to_vec();
+        let cores = spread(runs.clone(), &[16, 4, 1], Device::Cpu).unwrap();
+        assert!(cores.errors(false).most < 1e-6, "{cores:?}");
+        let shares = cores.shares();
+        let of = |part: f64, ns: f64| (part - ns / 3_500_000.0).abs() < 1e-6;
+        assert!(
+            of(shares.gpu, 1e6) && of(shares.serial, 1e6) && of(shares.threads.unwrap(), 1.5e6),
+            "{shares:?}"
+        );
+        assert!(cores.table().contains("threads"));
+        assert!(spread(runs, &[16, 1], Device::Cpu).is_err());
+    }
+
+    fn of_gpu(runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {
+        spread(runs, fitted, Device::Gpu)
+    }
+
+    #[test]
     fn what_has_no_law_is_refused() {
-        assert!(spread(vec![run(1)], &[1]).is_err());
-        assert!(spread(vec![run(1), run(2), run(2)], &[1, 2]).is_err());
-        assert!(spread(vec![run(1), run(2)], &[1, 1]).is_err());
-        assert!(spread(vec![run(1), run(2)], &[1, 4]).is_err());
+        assert!(of_gpu(vec![run(1)], &[1]).is_err());
+        assert!(of_gpu(vec![run(1), run(2), run(2)], &[1, 2]).is_err());
+        assert!(of_gpu(vec![run(1), run(2)], &[1, 1]).is_err());
+        assert!(of_gpu(vec![run(1), run(2)], &[1, 4]).is_err());
         let mut other = run(2);
         other.1.pop();
-        assert!(spread(vec![run(1), other], &[1, 2]).is_err());
+        assert!(of_gpu(vec![run(1), other], &[1, 2]).is_err());
         let mut none = run(2);
         none.1[0].1 = Duration::ZERO;
-        assert!(spread(vec![run(1), none], &[1, 2]).is_err());
+        assert!(of_gpu(vec![run(1), none], &[1, 2]).is_err());
     }
 }

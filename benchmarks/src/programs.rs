@@ -8,12 +8,13 @@
 use crate::accuracy::{self, Accuracy, Row};
 use crate::c_program;
 use crate::calibrated::Calibrated;
-use crate::cores::{self, Cores};
+use crate::cores::{self, Cores, Device};
 use crate::error::BenchError;
 use crate::fit::Point;
 use crate::sampling::Times;
 use clap::Args;
 use gil_board_client::profile::{Calls, Fitted, Profile};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,12 +83,15 @@ impl FromStr for AtCores {
 #[derive(Clone, Debug, Args)]
 pub struct CoresArgs {
     /// What benchmarks/programs/kernels.c (or cores.cu) wrote on so many cores of the device; for two
-    /// numbers at least.
+    /// numbers at least, three on a CPU. Several files of one number count together.
     #[arg(long = "at", value_name = "CORES=FILE", required = true)]
     pub at: Vec<AtCores>,
     /// Fit the model to the times with these numbers of cores; the others say how good it is.
     #[arg(long = "fit", value_name = "CORES", required = true)]
     pub fit: Vec<u32>,
+    /// What has the cores, and so by which law times follow their number.
+    #[arg(long, value_enum, default_value_t)]
+    pub device: Device,
 }
 
 /// How the programs' times follow the number of cores, and the device.
@@ -95,7 +99,7 @@ pub struct CoresArgs {
 /// # Errors
 /// [`BenchError`] names the file that is not what the program wrote, or says why there is no law.
 pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
-    let mut runs = Vec::new();
+    let mut all: BTreeMap<u32, Vec<Program>> = BTreeMap::new();
     let mut device = String::new();
     let most = args.at.iter().map(|at| at.cores).max();
     for AtCores { cores, file } in &args.at {
@@ -103,12 +107,22 @@ pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
         if Some(*cores) == most {
             device = name;
         }
+        let known = all.entry(*cores).or_default();
         // Those that only copy say nothing of the device's parts.
-        let times = programs.into_iter().filter(|it| it.operations > 0);
-        let times = times.map(|program| (program.name, program.device.median()));
-        runs.push((*cores, times.collect()));
+        for program in programs.into_iter().filter(|it| it.operations > 0) {
+            match known.iter_mut().find(|it| it.name == program.name) {
+                Some(it) => it.device.add(program.device),
+                None => known.push(program),
+            }
+        }
     }
-    Ok((device, cores::spread(runs, &args.fit)?))
+    let run = |(cores, programs): (u32, Vec<Program>)| {
+        let times = programs.into_iter();
+        let times = times.map(|program| (program.name, program.device.median()));
+        (cores, times.collect())
+    };
+    let runs = all.into_iter().map(run).collect();
+    Ok((device, cores::spread(runs, &args.fit, args.device)?))
 }
 
 /// What was measured.

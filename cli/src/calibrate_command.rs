@@ -143,13 +143,16 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     let is_shown = shows(&text);
     extend(args.out.as_deref(), |profile| {
         profile.board.cores = Some(cores.most.into());
-        let (gpu, serial) = cores.parts();
+        let shares = cores.shares();
         let known = profile.parts.get(&args.api).copied().unwrap_or_default();
         // What somebody wrote of the CPU and of the memory stays.
         let left = (1.0 - known.cpu).max(0.0);
         let parts = Parts {
-            gpu: gpu * left,
-            serial: serial * left,
+            gpu: shares.gpu * left,
+            serial: shares.serial * left,
+            threads: shares.threads.map(|threads| threads * left),
+            // A CPU's parts are one after the other, so that none is its memory's.
+            memory: shares.threads.map_or(known.memory, |_| 0.0),
             ..known
         };
         profile.parts.insert(args.api.clone(), parts);

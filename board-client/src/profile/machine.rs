@@ -15,6 +15,14 @@
 //!
 //! `Fc` and `Fg` are the clocks of CPU and GPU, `n` the GPU's cores, `B` the bandwidth of its
 //! memory.
+//!
+//! A CPU that serves as the device wakes a thread for each core and waits for it, kernel by kernel. With
+//! the part `threads`, which may be 0, its parts come one after the other:
+//!
+//! ```text
+//! factor = idle + cpu · Fc/Fc' + (gpu · n/n' + serial + threads · (n'-1)/(n-1)) · Fg/Fg'
+//! idle   = 1 - cpu - gpu - serial - threads
+//! ```
 
 use super::Profile;
 use super::guest_governor::RATES_MAX;
@@ -141,6 +149,15 @@ impl Machine {
         }
     }
 
+    /// The target's cores after the first over the board's; 1 where one of them is not known, or the board has
+    /// one core.
+    fn others(&self, target: &Self) -> f64 {
+        match (self.cores, target.cores) {
+            (Some(board), Some(target)) if board > 1.0 => (target - 1.0) / (board - 1.0),
+            _ => 1.0,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -158,6 +175,10 @@ pub struct Parts {
     pub serial: f64,
     /// That the memory's bandwidth changes, at the same time as `gpu`.
     pub memory: f64,
+    /// That the GPU's clock changes, and the number of its cores after the first: what threads of a CPU cost.
+    /// Then these parts come one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<f64>,
 }
 
 impl Parts {
@@ -165,9 +186,16 @@ impl Parts {
     pub fn factor(&self, board: &Machine, target: &Machine) -> f64 {
         let ratio = |quantity| board.ratio(target, quantity);
         let clock = ratio(Quantity::GpuMhz);
-        let gpu = (self.gpu * clock * ratio(Quantity::Cores))
-            .max(self.serial * clock)
-            .max(self.memory * ratio(Quantity::MemoryGbS));
+        let spread = self.gpu * clock * ratio(Quantity::Cores);
+        let gpu = match self.threads {
+            Some(threads) => {
+                let threads = threads * board.others(target);
+                spread + (self.serial + threads) * clock
+            }
+            None => spread
+                .max(self.serial * clock)
+                .max(self.memory * ratio(Quantity::MemoryGbS)),
+        };
         let idle = (1.0 - self.busy()).max(0.0);
         idle + self.cpu * ratio(Quantity::CpuMhz) + gpu
     }
@@ -176,15 +204,19 @@ impl Parts {
     fn has(&self, quantity: Quantity) -> bool {
         match quantity {
             Quantity::CpuMhz => self.cpu > 0.0,
-            Quantity::GpuMhz => self.gpu > 0.0 || self.serial > 0.0,
-            Quantity::Cores => self.gpu > 0.0,
+            Quantity::GpuMhz => self.gpu > 0.0 || self.serial > 0.0 || self.threads > Some(0.0),
+            Quantity::Cores => self.gpu > 0.0 || self.threads > Some(0.0),
             Quantity::MemoryGbS => self.memory > 0.0,
         }
     }
 
     /// What of the time on the board is not idle.
     fn busy(&self) -> f64 {
-        self.cpu + self.gpu.max(self.serial).max(self.memory)
+        self.cpu
+            + match self.threads {
+                Some(threads) => self.gpu + self.serial + threads,
+                None => self.gpu.max(self.serial).max(self.memory),
+            }
     }
 }
 
@@ -301,6 +333,16 @@ pub enum MachineError {
         /// The key.
         key: &'static str,
     },
+    /// Parts at the same time, and one after the other.
+    #[error(
+        "[parts.{0}] threads and memory: a CPU's parts come one after the other, so leave one of them out"
+    )]
+    Threads(String),
+    /// What cores after the first cost, where there are none.
+    #[error(
+        "[parts.{0}] threads and [board] cores = 1: threads is what the board's cores after the first cost"
+    )]
+    OneThread(String),
     /// Nobody knows what that changes.
     #[error(
         "a target or a governor and no [parts.API], such as [parts.gles]: say which parts of an operation's time change"
@@ -382,15 +424,27 @@ impl Profile {
                 ("gpu", parts.gpu),
                 ("memory", parts.memory),
                 ("serial", parts.serial),
+                ("threads", parts.threads.unwrap_or_default()),
             ];
             for (key, value) in all {
                 let key = format!("parts.{name}.{key}");
                 number(key, value, "from 0 to 1", (0.0..=1.0).contains(&value))?;
             }
             let sum = parts.busy();
-            let key = format!("parts.{name}, cpu and the greatest other part together");
+            let which = match parts.threads {
+                Some(_) => "all parts",
+                None => "cpu and the greatest other part",
+            };
+            let key = format!("parts.{name}, {which} together");
             // Sums of decimals are not exact.
             number(key, sum, "at most 1", sum <= 1.0 + 1e-9)?;
+            if parts.threads.is_some() && parts.memory > 0.0 {
+                return Err(MachineError::Threads(name.clone()));
+            }
+            let is_one = self.board.cores == Some(1.0);
+            if is_one && parts.threads > Some(0.0) {
+                return Err(MachineError::OneThread(name.clone()));
+            }
         }
         for (name, copies) in &self.copies {
             for (way, bus) in copies.ways() {
@@ -619,6 +673,7 @@ mod tests {
                     gpu: 0.5,
                     memory: 0.25,
                     serial: 0.125,
+                    threads: None,
                 },
             )]
             .into(),
@@ -648,6 +703,34 @@ mod tests {
         // What calls do on the CPU lasts longer, too.
         assert!(scaled(0.0, 0.0, &["memory_gb_s=1", "cpu_mhz=500"]));
         assert!(scaled(0.0, 0.0, &["memory_gb_s=10"]), "the board's own");
+    }
+
+    #[test]
+    fn threads_of_a_cpu_cost_by_the_cores_after_the_first() {
+        let of = |threads, targets: &[&str]| {
+            let mut profile = with(targets);
+            let parts = profile.parts.get_mut("gles").unwrap();
+            *parts = Parts {
+                gpu: 0.25,
+                serial: 0.125,
+                threads: Some(threads),
+                ..Parts::default()
+            };
+            let found = parts.factor(&profile.board, &profile.target);
+            assert!(!profile.scaled().is_empty(), "{targets:?}");
+            profile.check_machines().unwrap();
+            found
+        };
+        // The board has 4 cores, and 600 MHz.
+        for (threads, targets, factor) in [
+            (0.375, &["cores=1"][..], 0.25 + 1.0 + 0.125),
+            (0.375, &["cores=16"], 0.25 + 0.0625 + 0.125 + 1.875),
+            (0.375, &["cores=4", "gpu_mhz=300"], 0.25 + 1.5),
+            (0.0, &["cores=2"], 0.625 + 0.5 + 0.125),
+        ] {
+            let found = of(threads, targets);
+            assert!((found - factor).abs() < 1e-12, "{targets:?}: {found}");
+        }
     }
 
     #[test]
@@ -717,7 +800,7 @@ mod tests {
             profile.check_machines().unwrap_err().to_string()
         };
         type Change = fn(&mut Profile);
-        let cases: [(&str, Change); 12] = [
+        let cases: [(&str, Change); 15] = [
             ("an operation of gles lasts 4.99", |it| {
                 it.target.set(set("gpu_mhz=6e-300"));
             }),
@@ -726,6 +809,19 @@ mod tests {
             ("parts.gles.gpu = 1.5", |it| {
                 it.parts.get_mut("gles").unwrap().gpu = 1.5;
             }),
+            ("[parts.gles] threads and memory", |it| {
+                it.parts.get_mut("gles").unwrap().threads = Some(0.0);
+            }),
+            ("all parts together = 1.125", |it| {
+                let parts = it.parts.get_mut("gles").unwrap();
+                *parts = Parts {
+                    gpu: 0.5,
+                    serial: 0.125,
+                    threads: Some(0.5),
+                    ..Parts::default()
+                };
+            }),
+            ("board.cores = 1.5", |it| it.board.cores = Some(1.5)),
             ("together = 1.125", |it| {
                 it.parts.get_mut("gles").unwrap().memory = 1.0;
             }),

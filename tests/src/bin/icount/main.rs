@@ -55,6 +55,7 @@ const PARTS: Parts = Parts {
     gpu: 1.0,
     serial: 0.0,
     memory: 0.0,
+    threads: None,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
