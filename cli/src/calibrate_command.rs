@@ -14,7 +14,7 @@ use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why nothing is calibrated.
@@ -37,6 +37,18 @@ pub enum CalibrateError {
     /// `gil run` does not take this board.
     #[error("`gil run` does not take this --board: {0}")]
     Board(String),
+    /// The profile's parts are of another device.
+    #[error(
+        "{} says [board] cores = {known}, and these times are of {most} at most: its parts would no longer fit, so name another file with --out", path.display()
+    )]
+    OtherCores {
+        /// The profile.
+        path: PathBuf,
+        /// Its cores.
+        known: f64,
+        /// Those of the times.
+        most: u32,
+    },
     /// What was found, which a profile has all the same.
     #[error("cannot write the result: {0}; make room, or write it elsewhere")]
     Unwritten(io::Error),
@@ -137,8 +149,14 @@ pub fn cpu(args: &CalibrateCpuArgs) -> Result<(), CalibrateError> {
 /// # Errors
 /// [`CalibrateError`], one sentence.
 pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
-    args.out.as_deref().map(to_extend).transpose()?;
+    let known = args.out.as_deref().map(to_extend).transpose()?;
     let (device, cores) = gil_benchmarks::cores(&args.measured)?;
+    let most = f64::from(cores.most);
+    let known = known.and_then(|profile| profile.board.cores);
+    if let (Some(path), Some(known)) = (&args.out, known.filter(|known| *known != most)) {
+        let (path, most) = (path.clone(), cores.most);
+        return Err(CalibrateError::OtherCores { path, known, most });
+    }
     let text = format!("{}\n{}", Words::from(device.as_str()), cores.table());
     let is_shown = shows(&text);
     extend(args.out.as_deref(), |profile| {
@@ -148,9 +166,9 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
         // What somebody wrote of the CPU and of the memory stays.
         let left = (1.0 - known.cpu).max(0.0);
         let parts = Parts {
-            gpu: shares.gpu * left,
-            serial: shares.serial * left,
-            threads: shares.threads.map(|threads| threads * left),
+            gpu: rounded(shares.gpu * left),
+            serial: rounded(shares.serial * left),
+            threads: shares.threads.map(|threads| rounded(threads * left)),
             // A CPU's parts are one after the other, so that none is its memory's.
             memory: shares.threads.map_or(known.memory, |_| 0.0),
             ..known
@@ -158,6 +176,11 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
         profile.parts.insert(args.api.clone(), parts);
     })?;
     is_shown
+}
+
+/// To as many digits as anybody reads, and more than were measured.
+fn rounded(part: f64) -> f64 {
+    (part * 1e4).round() / 1e4
 }
 
 /// Looks whether `gil run` takes this board, before time is spent.

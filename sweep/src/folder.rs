@@ -29,9 +29,9 @@ const LOCK: &str = "lock";
 const ROW: &str = "row";
 /// What is made in the folder, beside the rows.
 const MADE: [&str; 8] = [
+    ROWS,
     OUTPUT,
     RUNNING,
-    LOCK,
     "table.csv",
     "table.parquet",
     "plot.svg",
@@ -88,7 +88,7 @@ impl Folder {
     /// # Errors
     /// [`SweepError::Locked`] if somebody does; [`SweepError::Foreign`]; [`SweepError::Write`].
     pub fn hold(&self, with: With) -> Result<Held<'_>, SweepError> {
-        self.check_is_own()?;
+        self.own()?;
         for name in [ROWS, OUTPUT, RUNNING] {
             let path = self.path.join(name);
             fs::create_dir_all(&path).map_err(|source| SweepError::write(&path, source))?;
@@ -103,14 +103,23 @@ impl Folder {
         })
     }
 
-    /// A folder without rows has nothing that a sweep would replace, or empty.
-    fn check_is_own(&self) -> Result<(), SweepError> {
+    /// Makes the folder with its lock, which says whose it is: one without it has nothing that a sweep would
+    /// replace, or empty.
+    fn own(&self) -> Result<(), SweepError> {
+        let lock = self.path.join(LOCK);
         let mut made = MADE.iter().map(|name| self.path.join(name));
         let there = made.find(|path| path.symlink_metadata().is_ok());
-        // The rows' folder is made first: another that begins meanwhile made what is there.
-        match there.filter(|_| !self.path.join(ROWS).is_dir()) {
+        // The lock is made first: another that begins meanwhile made what is there.
+        match there.filter(|_| !lock.is_file()) {
             Some(path) => Err(SweepError::Foreign(path)),
-            None => Ok(()),
+            None => {
+                let made = fs::create_dir_all(&self.path).and_then(|()| {
+                    let mut options = File::options();
+                    options.create(true).append(true).open(&lock)
+                });
+                made.map(drop)
+                    .map_err(|source| SweepError::write(&lock, source))
+            }
         }
     }
 
@@ -171,9 +180,7 @@ impl Folder {
     /// # Errors
     /// [`SweepError::Foreign`]; [`SweepError::Write`].
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, SweepError> {
-        self.check_is_own()?;
-        let rows = self.path.join(ROWS);
-        fs::create_dir_all(&rows).map_err(|source| SweepError::write(&rows, source))?;
+        self.own()?;
         let path = self.path.join(name);
         let written = fs::create_dir_all(&self.path)
             .and_then(|()| beside(&self.path))
@@ -274,7 +281,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let folder = Folder::at(temp.path());
         let left = folder.path().join(RUNNING).join("left");
-        fs::create_dir_all(folder.path().join(ROWS)).unwrap();
+        drop(folder.hold(With::Nobody).unwrap());
         fs::create_dir_all(&left).unwrap();
         let one = folder.hold(With::Others).unwrap();
         let other = folder.hold(With::Others).unwrap();
@@ -301,6 +308,11 @@ mod tests {
         assert!(foreign(folder.write("table.csv", b"x").unwrap_err()));
         assert_eq!(fs::read(&table).unwrap(), b"mine");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        fs::create_dir(place.path().join(ROWS)).unwrap();
+        assert!(matches!(
+            folder.hold(With::Nobody).unwrap_err(),
+            SweepError::Foreign(_)
+        ));
     }
 
     #[test]

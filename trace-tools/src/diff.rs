@@ -109,7 +109,12 @@ impl Compared {
             number,
             sides: [cursor(one, number, mine)?, cursor(other, number, theirs)?],
         };
+        let differing = self.requests.len();
         while pair.step(self)? {}
+        // The ends of a call that only one of them makes say nothing else than the call.
+        if self.requests.len() > differing {
+            return Ok(());
+        }
         self.one_sided += pair
             .sides
             .iter()

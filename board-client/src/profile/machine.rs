@@ -391,6 +391,8 @@ pub enum MachineError {
 
 pub(super) const POSITIVE: &str = "a finite number above 0";
 
+/// What the sum of three parts may have more than 1, each rounded to three digits.
+const ROUNDED: f64 = 0.0015 + 1e-9;
 /// More cores than any GPU's.
 const CORES_MAX: f64 = 1e6;
 const CORES: &str = "a whole number from 1 to 1000000";
@@ -436,8 +438,7 @@ impl Profile {
                 None => "cpu and the greatest other part",
             };
             let key = format!("parts.{name}, {which} together");
-            // Sums of decimals are not exact.
-            number(key, sum, "at most 1", sum <= 1.0 + 1e-9)?;
+            number(key, sum, "at most 1", sum <= 1.0 + ROUNDED)?;
             if parts.threads.is_some() && parts.memory > 0.0 {
                 return Err(MachineError::Threads(name.clone()));
             }
