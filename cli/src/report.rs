@@ -112,6 +112,8 @@ fn document(args: &RunArgs, ended: Ended) -> Document {
         run: SeenRun {
             simulation_ns: nanoseconds(ended.wall),
             first_call_ns: ended.first_call.map(nanoseconds),
+            board_profile: args.profile_path().map(Path::to_owned),
+            target: args.target(),
             warning,
             outdir: ended.outdir,
         },

@@ -31,6 +31,12 @@ pub struct SeenRun {
     pub simulation_ns: u64,
     /// From the simulator's start to the program's first call to the board.
     pub first_call_ns: Option<u64>,
+    /// The file of the board's profile, as it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board_profile: Option<PathBuf>,
+    /// What the target has by that file and by `--target`, as `cores=8` each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target: Vec<String>,
     /// What of the board's profile and the target did not count for the program's operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,

@@ -103,35 +103,50 @@ fn simulated_time_is_board_time_plus_guest_instructions() {
     }
 }
 
-/// With half the clock, which half of a kernel's time follows, on a bus of 2 and 4 GB/s.
+/// With half the clock, which half of a kernel's time follows, or as many threads again of a CPU, on a bus of 2 and
+/// 4 GB/s.
 #[test]
-fn a_target_has_another_clock_and_another_bus() {
+fn a_target_has_another_clock_or_more_threads_and_another_bus() {
     let board = Scripted::start(DEVICE_NS, 0);
     let profile = board.folder.path().join("target.toml");
-    let text = "version = 1\n\
-                [board]\ngpu_mhz = 600\n\
-                [parts.opencl]\ngpu = 0.5\n\
-                [copies.opencl]\n\
-                to = { latency_ns = 1000, gb_s = 2 }\n\
-                from = { latency_ns = 500, gb_s = 4 }\n";
-    std::fs::write(&profile, text).unwrap();
     let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
-    let args = [
-        "--board".into(),
-        board.address.clone(),
-        "--board-profile".into(),
-        profile.display().to_string(),
-        "--target".into(),
-        "gpu_mhz=300".into(),
-        program.display().to_string(),
-        "2".into(),
-        "64".into(),
-    ];
-    let run = Run::new(args).finish().ok();
-    let matrix = 64 * 64 * 8;
-    let kernel = i128::from(DEVICE_NS) * 3 / 2;
-    let product = 2 * (1000 + matrix / 2) + kernel + (500 + matrix / 4);
-    assert_eq!(run.integer("/simulated/gpu_ns"), 2 * product);
+    for (known, target) in [
+        (
+            "[board]\ngpu_mhz = 600\n[parts.opencl]\ngpu = 0.5\n",
+            "gpu_mhz=300",
+        ),
+        (
+            "[board]\ncores = 4\n[parts.opencl]\nserial = 0.25\nthreads = 0.5\n",
+            "cores=7",
+        ),
+    ] {
+        let text = format!(
+            "version = 1\n{known}\
+             [copies.opencl]\n\
+             to = {{ latency_ns = 1000, gb_s = 2 }}\n\
+             from = {{ latency_ns = 500, gb_s = 4 }}\n"
+        );
+        std::fs::write(&profile, text).unwrap();
+        let args = [
+            "--board".into(),
+            board.address.clone(),
+            "--board-profile".into(),
+            profile.display().to_string(),
+            "--target".into(),
+            target.into(),
+            program.display().to_string(),
+            "2".into(),
+            "64".into(),
+        ];
+        let run = Run::new(args).finish().ok();
+        let matrix = 64 * 64 * 8;
+        let kernel = i128::from(DEVICE_NS) * 3 / 2;
+        let product = 2 * (1000 + matrix / 2) + kernel + (500 + matrix / 4);
+        assert_eq!(run.integer("/simulated/gpu_ns"), 2 * product, "{target}");
+        let seen = &run.report["run"];
+        assert_eq!(seen["board_profile"], profile.display().to_string());
+        assert_eq!(seen["target"], serde_json::json!([target]));
+    }
 }
 
 /// A profile of another API corrects nothing of what the program does.

@@ -6,7 +6,7 @@ use super::{DisplayOptions, Gem5Options, GlTime, Network, Out, Share, Sim, Time}
 use clap::Args;
 use gil_board_client::agent;
 use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor, LiveBoard};
-use gil_board_client::profile::{Machine, MachineError, Profile, ProfileError, Targeted};
+use gil_board_client::profile::{Machine, MachineError, Profile, ProfileError, Quantity, Targeted};
 use gil_detect::watch::{BYTES, Spec, ioctl, job};
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -369,10 +369,7 @@ impl RunArgs {
             ("--replay-live-key", self.replay_live_key.as_deref()),
             ("--gem5", self.gem5.gem5.as_deref()),
             ("--bootloader", self.gem5.bootloader.as_deref()),
-            (
-                "--board-profile",
-                self.board_profile.as_ref().map(|it| &*it.path),
-            ),
+            ("--board-profile", self.profile_path()),
         ];
         let one = one.into_iter();
         let one = one.filter_map(|(name, path)| Some((name, path?)));
@@ -416,6 +413,23 @@ impl RunArgs {
     pub fn corrected(&self) -> BTreeSet<&str> {
         let profile = self.board_profile.as_ref();
         profile.map_or_else(BTreeSet::new, |it| it.content.apis())
+    }
+
+    /// The file of the board's profile.
+    pub fn profile_path(&self) -> Option<&Path> {
+        self.board_profile.as_ref().map(|it| &*it.path)
+    }
+
+    /// What the target has, as `cores=8` each.
+    pub fn target(&self) -> Vec<String> {
+        let Some(profile) = &self.board_profile else {
+            return Vec::new();
+        };
+        let mut machine = profile.content.target;
+        self.targets.iter().for_each(|it| machine.set(*it));
+        let all = Quantity::ALL.into_iter();
+        let has = |it: Quantity| machine.get(it).map(|value| format!("{}={value}", it.key()));
+        all.filter_map(has).collect()
     }
 
     /// The names of the APIs whose operations' times a target changes, if there is one.
