@@ -108,6 +108,9 @@ pub fn spread(mut runs: Vec<Run>, fitted: &[u32], device: Device) -> Result<Core
             by_name.entry(name).or_default().push((cores, time));
         }
     }
+    if by_name.is_empty() {
+        return failed("no program there gave the device work".into());
+    }
     let mut programs = Vec::new();
     for (name, times) in by_name {
         if times.len() != numbers.len() {
@@ -133,11 +136,11 @@ fn law(
     let own: Vec<(f64, f64)> = own
         .map(|(cores, time)| (f64::from(*cores), time.as_nanos() as f64))
         .collect();
-    let is_measured = own.iter().all(|(_, ns)| *ns > 0.0);
+    let is_measured = times.iter().all(|(_, time)| !time.is_zero());
     let law = is_measured.then(|| Law::over(&own, device)).flatten();
     let Some(law) = law else {
         return Err(BenchError::Cores {
-            what: format!("{name} took no time"),
+            what: format!("{name} took no time, or times that no law has"),
         });
     };
     let whole = law.at(f64::from(most));

@@ -13,7 +13,7 @@ use crate::error::BenchError;
 use crate::fit::Point;
 use crate::sampling::Times;
 use clap::Args;
-use gil_board_client::profile::{Calls, Fitted, Profile};
+use gil_board_client::profile::{CORES_MAX, Calls, Fitted, Profile};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,11 +70,13 @@ impl FromStr for AtCores {
         let parts = text.split_once('=');
         let read = parts.and_then(|(cores, file)| Some((cores.parse().ok()?, file)));
         match read {
-            Some((cores @ 1.., file)) => Ok(Self {
+            Some((cores @ 1..=CORES_MAX, file)) => Ok(Self {
                 cores,
                 file: file.into(),
             }),
-            _ => Err("it is CORES=FILE, such as 16=sixteen.txt".into()),
+            _ => Err(format!(
+                "it is CORES=FILE, such as 16=sixteen.txt, with 1 to {CORES_MAX} cores"
+            )),
         }
     }
 }
@@ -100,16 +102,33 @@ pub struct CoresArgs {
 /// [`BenchError`] names the file that is not what the program wrote, or says why there is no law.
 pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
     let mut all: BTreeMap<u32, Vec<Program>> = BTreeMap::new();
-    let mut device = String::new();
-    let most = args.at.iter().map(|at| at.cores).max();
+    let mut device: Option<(u32, String)> = None;
+    let mut did: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for AtCores { cores, file } in &args.at {
+        let wrong = |what: String| BenchError::File {
+            path: file.clone(),
+            what,
+        };
         let (name, programs) = parsed(&c_program::written(file)?, file, KERNELS)?;
-        if Some(*cores) == most {
-            device = name;
+        let (most, known) = device.get_or_insert_with(|| (*cores, name.clone()));
+        if model(known) != model(&name) {
+            return Err(wrong(format!(
+                "it is of {name:.80?}, and another file of {known:.80?}: give one device's"
+            )));
+        }
+        if cores > most {
+            device = Some((*cores, name));
         }
         let known = all.entry(*cores).or_default();
         // Those that only copy say nothing of the device's parts.
         for program in programs.into_iter().filter(|it| it.operations > 0) {
+            let does = (program.operations, program.sum);
+            if *did.entry(program.name.clone()).or_insert(does) != does {
+                return Err(wrong(format!(
+                    "{} did something else there than in another file: run one program everywhere",
+                    program.name
+                )));
+            }
             match known.iter_mut().find(|it| it.name == program.name) {
                 Some(it) => it.device.add(program.device),
                 None => known.push(program),
@@ -122,7 +141,13 @@ pub fn cores(args: &CoresArgs) -> Result<(String, Cores), BenchError> {
         (cores, times.collect())
     };
     let runs = all.into_iter().map(run).collect();
-    Ok((device, cores::spread(runs, &args.fit, args.device)?))
+    let name = device.map(|(_, name)| name).unwrap_or_default();
+    Ok((name, cores::spread(runs, &args.fit, args.device)?))
+}
+
+/// Without what a part of a device has behind a comma, the number of its multiprocessors.
+fn model(device: &str) -> &str {
+    device.split(',').next().unwrap_or_default()
 }
 
 /// What was measured.

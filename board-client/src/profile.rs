@@ -71,7 +71,7 @@ mod machine;
 
 pub use guest_governor::{GuestGovernor, RATES_MAX};
 pub use machine::{
-    Bus, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
+    Bus, CORES_MAX, Copies, GOVERNOR_MAX, Machine, MachineError, Parts, Quantity, Step, Targeted,
 };
 
 use gil_run_support::{settings, text};

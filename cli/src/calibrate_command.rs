@@ -13,6 +13,8 @@ use gil_board_client::profile::{Copies, Cpu, Parts, Profile, ProfileError};
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
 use gil_wire::words::Words;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -221,6 +223,11 @@ fn parsed<'a>(options: impl Iterator<Item = &'a str>) -> Result<Command, String>
 
 /// The profile that is there, or an empty one.
 fn to_extend(path: &Path) -> Result<Profile, CalibrateError> {
+    let _alone = alone(path);
+    known(path)
+}
+
+fn known(path: &Path) -> Result<Profile, CalibrateError> {
     Output::of("--out", path).check()?;
     match path.exists() {
         true => Ok(Profile::read(path)?),
@@ -234,11 +241,23 @@ fn extend(path: Option<&Path>, add: impl FnOnce(&mut Profile)) -> Result<(), Cal
     let Some(path) = path else {
         return Ok(());
     };
-    let mut profile = to_extend(path)?;
+    let _alone = alone(path);
+    let mut profile = known(path)?;
     add(&mut profile);
     // One that cannot be is not written over one that can.
     profile.check(path)?;
     Ok(Output::of("--out", path).write(profile.text().as_bytes())?)
+}
+
+/// Has other calibrations that would read or write this profile wait meanwhile. The file itself is another one once it
+/// is written, so its folder is locked; where that cannot be, they do not wait.
+fn alone(path: &Path) -> Option<Flock<File>> {
+    let is_regular = path.metadata().map_or(true, |meta| meta.is_file());
+    let path = is_regular
+        .then(|| std::path::absolute(path).ok())
+        .flatten()?;
+    let folder = File::open(path.parent()?).ok()?;
+    Flock::lock(folder, FlockArg::LockExclusive).ok()
 }
 
 fn measure(args: &CalibrateContentionArgs) -> Result<Contended, BenchError> {

@@ -115,11 +115,15 @@ fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
 /// Prints what a command found.
 fn print_or_exit<E: std::fmt::Display>(found: Result<String, E>) -> ExitCode {
     match found {
-        Ok(text) => exit_with(output::print(&text).map_err(|error| {
-            format!("cannot write what was found: {error}; make room, or write it elsewhere")
-        })),
+        Ok(text) => exit_with(output::print(&text).or_else(unwritten)),
         Err(error) => exit_with(Err(error)),
     }
+}
+
+fn unwritten(error: io::Error) -> Result<(), String> {
+    Err(format!(
+        "cannot write what was asked for: {error}; make room, or write it elsewhere"
+    ))
 }
 
 fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
@@ -144,7 +148,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let is_run = std::env::args_os().nth(1).is_some_and(|arg| arg == "run");
     match (error.use_stderr(), is_run) {
         (false, _) => match printed {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => exit_with(unwritten(error)),
             _ => ExitCode::SUCCESS,
         },
         // Nobody may be reading.

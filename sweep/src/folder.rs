@@ -107,6 +107,17 @@ impl Folder {
     /// replace, or empty.
     fn own(&self) -> Result<(), SweepError> {
         let lock = self.path.join(LOCK);
+        // A link would lead to what is no sweep's, and a pipe would have it wait.
+        for name in [LOCK, ROWS, OUTPUT, RUNNING] {
+            let path = self.path.join(name);
+            let is_fine = |meta: fs::Metadata| match name {
+                LOCK => meta.is_file(),
+                _ => meta.is_dir(),
+            };
+            if path.symlink_metadata().is_ok_and(|meta| !is_fine(meta)) {
+                return Err(SweepError::Foreign(path));
+            }
+        }
         let mut made = MADE.iter().map(|name| self.path.join(name));
         let there = made.find(|path| path.symlink_metadata().is_ok());
         // The lock is made first: another that begins meanwhile made what is there.
@@ -309,6 +320,16 @@ mod tests {
         assert_eq!(fs::read(&table).unwrap(), b"mine");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
         fs::create_dir(place.path().join(ROWS)).unwrap();
+        assert!(matches!(
+            folder.hold(With::Nobody).unwrap_err(),
+            SweepError::Foreign(_)
+        ));
+        // Nor does a link lead out of a sweep's own.
+        let other = tempfile::tempdir().unwrap();
+        drop(Folder::at(other.path()).hold(With::Nobody).unwrap());
+        fs::remove_dir(other.path().join(RUNNING)).unwrap();
+        std::os::unix::fs::symlink(place.path(), other.path().join(RUNNING)).unwrap();
+        let folder = Folder::at(other.path());
         assert!(matches!(
             folder.hold(With::Nobody).unwrap_err(),
             SweepError::Foreign(_)

@@ -85,12 +85,17 @@ impl Law {
                 let (cores, ns) = times[row];
                 part(some[column], cores) / ns
             };
-            let equations = DMatrix::from_fn(times.len(), some.len(), at);
+            let mut equations = DMatrix::from_fn(times.len(), some.len(), at);
+            // Whatever the times' unit and the number of cores, a column's length is 1: what is nothing is relative.
+            let lengths: Vec<f64> = equations.column_iter().map(|it| it.norm()).collect();
+            for (mut column, length) in equations.column_iter_mut().zip(&lengths) {
+                column /= length.max(f64::MIN_POSITIVE);
+            }
             let ones = DVector::from_element(times.len(), 1.0);
             let solved = equations.svd(true, true).solve(&ones, NOTHING).ok()?;
             let mut found = [0.0; PARTS];
-            for (of, value) in some.iter().zip(solved.iter()) {
-                found[*of] = *value;
+            for ((of, value), length) in some.iter().zip(solved.iter()).zip(&lengths) {
+                found[*of] = value / length.max(f64::MIN_POSITIVE);
             }
             let [floor, spread, thread] = found;
             let is_law = found.iter().all(|value| value.is_finite() && *value >= 0.0);
@@ -147,6 +152,23 @@ mod tests {
             let times = [16.0, 4.0, 1.0].map(|cores| (cores, law.at(cores)));
             let found = Law::over(&times, Device::Cpu).unwrap();
             for cores in [8.0, 2.0, 32.0] {
+                let error = found.at(cores) / law.at(cores) - 1.0;
+                assert!(error.abs() < 1e-6, "{found:?} instead of {law:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_law_of_a_cpu_has_no_unit_and_no_number_of_cores() {
+        for (unit, most) in [(1.0, 64.0), (1e11, 64.0), (1e9, 1e5), (1e18, 1e6)] {
+            let law = Law {
+                floor: 0.2 * unit,
+                spread: 0.5 * unit * most,
+                thread: Some(0.3 * unit / (most - 1.0)),
+            };
+            let times = [most, 16.0, 1.0].map(|cores| (cores, law.at(cores)));
+            let found = Law::over(&times, Device::Cpu).unwrap();
+            for cores in [4.0, most / 2.0] {
                 let error = found.at(cores) / law.at(cores) - 1.0;
                 assert!(error.abs() < 1e-6, "{found:?} instead of {law:?}");
             }

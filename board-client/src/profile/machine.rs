@@ -107,12 +107,19 @@ impl std::str::FromStr for Targeted {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let keys = Quantity::ALL.map(Quantity::key).join(", ");
-        let wrong = || format!("it is KEY=NUMBER with a key of {keys} and a number above 0");
+        let wrong = || {
+            format!(
+                "it is KEY=NUMBER with a key of {keys} and a number above 0, of cores a whole one"
+            )
+        };
         let (key, value) = text.split_once('=').ok_or_else(wrong)?;
         let mut all = Quantity::ALL.into_iter();
         let quantity = all.find(|it| it.key() == key).ok_or_else(wrong)?;
         let value: f64 = value.parse().map_err(|_| wrong())?;
-        let is_usable = is_positive(value);
+        let is_usable = match quantity {
+            Quantity::Cores => is_count(value),
+            _ => is_positive(value),
+        };
         is_usable
             .then_some(Self { quantity, value })
             .ok_or_else(wrong)
@@ -394,11 +401,11 @@ pub(super) const POSITIVE: &str = "a finite number above 0";
 /// What the sum of three parts may have more than 1, each rounded to three digits.
 const ROUNDED: f64 = 0.0015 + 1e-9;
 /// More cores than any GPU's.
-const CORES_MAX: f64 = 1e6;
+pub const CORES_MAX: u32 = 1_000_000;
 const CORES: &str = "a whole number from 1 to 1000000";
 
 fn is_count(value: f64) -> bool {
-    (1.0..=CORES_MAX).contains(&value) && value.fract() == 0.0
+    (1.0..=f64::from(CORES_MAX)).contains(&value) && value.fract() == 0.0
 }
 
 pub(super) fn is_positive(value: f64) -> bool {

@@ -1,9 +1,12 @@
 //! The key that host and board share.
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use zeroize::Zeroizing;
@@ -12,6 +15,8 @@ use zeroize::Zeroizing;
 pub const KEY_LEN: usize = 32;
 /// Bytes of the longest file that is read for one.
 const MAX_KEY_FILE: u64 = 4096;
+/// How long a pipe may have no key, in milliseconds.
+const PIPE_WAIT_MS: u16 = 10_000;
 /// Before the digits in a key's file.
 const PREFIX: &str = "gil-key-1:";
 
@@ -30,7 +35,7 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
         /// The operating system's error.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Others can read it.
     #[error(
@@ -79,8 +84,14 @@ impl Key {
     /// [`KeyError`] says what to do.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let read = || {
-            let mut file = File::open(path)?;
+            let mut options = File::options();
+            // Nobody may be writing to a pipe yet: to open it would wait for ever.
+            options.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
+            let mut file = options.open(path)?;
             let of = file.metadata()?;
+            if of.file_type().is_fifo() {
+                await_writer(&file)?;
+            }
             let mut text = Zeroizing::new(String::new());
             (&mut file).take(MAX_KEY_FILE).read_to_string(&mut text)?;
             Ok((of, text))
@@ -104,6 +115,21 @@ impl Key {
             return Err(KeyError::Open { path, mode });
         }
         text.parse().map_err(|NoKey| KeyError::Text(path))
+    }
+}
+
+/// Waits until a pipe has something, or its writer is gone. From then on reading it waits.
+fn await_writer(pipe: &File) -> io::Result<()> {
+    let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut fds, PIPE_WAIT_MS)? {
+        0 => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "nobody wrote to this pipe for 10 s",
+        )),
+        _ => {
+            fcntl(pipe, FcntlArg::F_SETFL(OFlag::empty()))?;
+            Ok(())
+        }
     }
 }
 
