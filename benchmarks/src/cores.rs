@@ -14,6 +14,9 @@ use law::Law;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// Above this mean error a law is doubted.
+const DOUBTFUL: f64 = 0.25;
+
 /// A program's times by the number of cores.
 #[derive(Clone, Debug)]
 pub struct Spread {
@@ -169,6 +172,21 @@ impl Cores {
         Errors::of(own.map(Timed::error))
     }
 
+    /// Why the law should not be used: it is far off where it was not fitted.
+    pub fn doubt(&self) -> Option<String> {
+        let errors = self.errors(false);
+        let other = match self.device {
+            Device::Gpu => "if the device is a CPU, give --device cpu",
+            Device::Cpu => "measure in several processes, with more numbers of cores",
+        };
+        (errors.mean > DOUBTFUL).then(|| {
+            format!(
+                "the law is {:.0} % off in the mean where it was not fitted: {other}, or do not use it for this device",
+                errors.mean * 100.0
+            )
+        })
+    }
+
     /// The medians of the programs' parts; those of a CPU in proportion, 1 together.
     pub fn shares(&self) -> Shares {
         let median = |of: &dyn Fn(&Spread) -> f64| {
@@ -292,7 +310,20 @@ mod tests {
             "{shares:?}"
         );
         assert!(cores.table().contains("threads"));
+        assert_eq!(cores.doubt(), None);
         assert!(spread(runs, &[16, 1], Device::Cpu).is_err());
+    }
+
+    #[test]
+    fn a_law_that_is_far_off_is_doubted() {
+        let ns = [(16, 10_000), (8, 100_000), (1, 10_000)];
+        let runs = ns.map(|(cores, ns)| (cores, vec![("all".into(), Duration::from_nanos(ns))]));
+        let doubt = of_gpu(runs.to_vec(), &[16, 1]).unwrap().doubt();
+        let doubt = doubt.unwrap_or_default();
+        assert!(
+            doubt.starts_with("the law is 90 % off") && doubt.contains("--device cpu"),
+            "{doubt}"
+        );
     }
 
     fn of_gpu(runs: Vec<Run>, fitted: &[u32]) -> Result<Cores, BenchError> {

@@ -6,6 +6,7 @@ use crate::args::{
 };
 use crate::launch_costs::{costs, doubted, left_out};
 use crate::output::{self, Output, OutputError};
+use crate::say::say;
 use crate::signals::Signalled;
 use clap::Parser as _;
 use gil_benchmarks::{BenchError, Contended};
@@ -161,6 +162,9 @@ pub fn cores(args: &CalibrateCoresArgs) -> Result<(), CalibrateError> {
     }
     let text = format!("{}\n{}", Words::from(device.as_str()), cores.table());
     let is_shown = shows(&text);
+    if let Some(doubt) = cores.doubt() {
+        say(format!("gil: {doubt}\n").as_bytes(), None);
+    }
     extend(args.out.as_deref(), |profile| {
         profile.board.cores = Some(cores.most.into());
         let shares = cores.shares();
