@@ -734,6 +734,14 @@ _Static_assert(SAME(__typeof__(&cuSurfObjectGetResourceDesc), CUresult (*)(CUDA_
 	"cuSurfObjectGetResourceDesc");
 _Static_assert(SAME(__typeof__(&cuDeviceGetTexture1DLinearMaxWidth), CUresult (*)(size_t *maxWidthInElements, CUarray_format format, unsigned int numChannels, CUdevice dev)),
 	"cuDeviceGetTexture1DLinearMaxWidth");
+_Static_assert(SAME(__typeof__(&cuGraphAddNode_v2), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)),
+	"cuGraphAddNode_v2");
+_Static_assert(SAME(__typeof__(&cuGraphAddNode), CUresult (*)(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams)),
+	"cuGraphAddNode");
+_Static_assert(SAME(__typeof__(&cuGraphNodeSetParams), CUresult (*)(CUgraphNode hNode, CUgraphNodeParams *nodeParams)),
+	"cuGraphNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuGraphExecNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams)),
+	"cuGraphExecNodeSetParams");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -893,6 +901,10 @@ _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->reserved), unsigned char[
 _Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->result), CUgraphExecUpdateResult), "CUgraphExecUpdateResultInfo.result");
 _Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->errorNode), CUgraphNode), "CUgraphExecUpdateResultInfo.errorNode");
 _Static_assert(SAME(__typeof__(((CUgraphExecUpdateResultInfo *)0)->errorFromNode), CUgraphNode), "CUgraphExecUpdateResultInfo.errorFromNode");
+_Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->type), CUgraphNodeType), "CUgraphNodeParams.type");
+_Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->reserved0), int[3]), "CUgraphNodeParams.reserved0");
+_Static_assert(sizeof(((CUgraphNodeParams *)0)->reserved1) == sizeof(long long[29]), "CUgraphNodeParams.reserved1");
+_Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->reserved2), long long), "CUgraphNodeParams.reserved2");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->id), CUlaunchAttributeID), "CUlaunchAttribute.id");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->pad), char[4]), "CUlaunchAttribute.pad");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->value), CUlaunchAttributeValue), "CUlaunchAttribute.value");

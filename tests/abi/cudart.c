@@ -13,6 +13,7 @@ typedef struct cudaExtent cudaExtent;
 typedef struct cudaPos cudaPos;
 typedef struct cudaPitchedPtr cudaPitchedPtr;
 typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
+typedef struct cudaGraphNodeParams cudaGraphNodeParams;
 typedef struct cudaChannelFormatDesc cudaChannelFormatDesc;
 typedef struct cudaArraySparseProperties cudaArraySparseProperties;
 typedef struct cudaArrayMemoryRequirements cudaArrayMemoryRequirements;
@@ -650,6 +651,18 @@ _Static_assert(SAME(__typeof__(&cudaGetSurfaceObjectResourceDesc), cudaError_t (
 	"cudaGetSurfaceObjectResourceDesc");
 _Static_assert(SAME(__typeof__(&cudaDeviceGetTexture1DLinearMaxWidth), cudaError_t (*)(size_t *maxWidthInElements, const cudaChannelFormatDesc *fmtDesc, int device)),
 	"cudaDeviceGetTexture1DLinearMaxWidth");
+_Static_assert(SAME(__typeof__(&cudaGraphAddNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies, cudaGraphNodeParams *nodeParams)),
+	"cudaGraphAddNode");
+_Static_assert(SAME(__typeof__(&cudaGraphNodeSetParams), cudaError_t (*)(cudaGraphNode_t node, cudaGraphNodeParams *nodeParams)),
+	"cudaGraphNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphExecNodeSetParams), cudaError_t (*)(cudaGraphExec_t graphExec, cudaGraphNode_t node, cudaGraphNodeParams *nodeParams)),
+	"cudaGraphExecNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphAddMemcpyNode), cudaError_t (*)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies, const cudaMemcpy3DParms *pCopyParams)),
+	"cudaGraphAddMemcpyNode");
+_Static_assert(SAME(__typeof__(&cudaGraphMemcpyNodeSetParams), cudaError_t (*)(cudaGraphNode_t node, const cudaMemcpy3DParms *pNodeParams)),
+	"cudaGraphMemcpyNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaGraphExecMemcpyNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaMemcpy3DParms *pNodeParams)),
+	"cudaGraphExecMemcpyNodeSetParams");
 
 _Static_assert(sizeof(cudaChannelFormatKind) == sizeof(int32_t), "cudaChannelFormatKind");
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
@@ -814,6 +827,10 @@ _Static_assert(SAME(__typeof__(((cudaGraphEdgeData *)0)->reserved), unsigned cha
 _Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->result), cudaGraphExecUpdateResult), "cudaGraphExecUpdateResultInfo.result");
 _Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->errorNode), cudaGraphNode_t), "cudaGraphExecUpdateResultInfo.errorNode");
 _Static_assert(SAME(__typeof__(((cudaGraphExecUpdateResultInfo *)0)->errorFromNode), cudaGraphNode_t), "cudaGraphExecUpdateResultInfo.errorFromNode");
+_Static_assert(SAME(__typeof__(((cudaGraphNodeParams *)0)->type), cudaGraphNodeType), "cudaGraphNodeParams.type");
+_Static_assert(SAME(__typeof__(((cudaGraphNodeParams *)0)->reserved0), int[3]), "cudaGraphNodeParams.reserved0");
+_Static_assert(sizeof(((cudaGraphNodeParams *)0)->reserved1) == sizeof(long long[29]), "cudaGraphNodeParams.reserved1");
+_Static_assert(SAME(__typeof__(((cudaGraphNodeParams *)0)->reserved2), long long), "cudaGraphNodeParams.reserved2");
 _Static_assert(SAME(__typeof__(((cudaHostNodeParams *)0)->fn), void (*)(void *)), "cudaHostNodeParams.fn");
 _Static_assert(SAME(__typeof__(((cudaHostNodeParams *)0)->userData), void *), "cudaHostNodeParams.userData");
 _Static_assert(SAME(__typeof__(((cudaKernelNodeParams *)0)->func), void *), "cudaKernelNodeParams.func");

@@ -663,6 +663,102 @@ static float lasts(int is_chain)
 	return took;
 }
 
+/* Nodes by one description, which names their kind. */
+static void any_nodes(void)
+{
+	CUgraph graph, inside;
+	CUgraphNode empty, copied, set, host, launch, child, record, wait, node;
+	CUgraphExec exec;
+	CUevent event, got;
+	unsigned int data[ELEMENTS], one = 1;
+	node_params it = { .type = EMPTY };
+	edge_data edge = { 0, 0, 0, { 0 } };
+	set_params sets_got;
+	int type, before = called;
+
+	for (int n = 0; n < ELEMENTS; n++)
+		data[n] = n + 300;
+	OK(cuEventCreate(&event, 0));
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphCreate(&inside, 0));
+	OK(cuGraphAddNode_v2(&empty, graph, NULL, NULL, 0, &it));
+	it = (node_params){ .type = MEMCPY };
+	it.memcpy.context = context;
+	it.memcpy.copy = line(memory, data, sizeof(data));
+	OK(cuGraphAddNode(&copied, graph, &empty, 1, &it));
+	it.memcpy.flags = 1;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, &empty, 1, &it));
+	it = (node_params){ .type = MEMSET };
+	it.memset.set = (set_params){ memory, 0, 55, 4, 8, 1 };
+	it.memset.context = context;
+	OK(cuGraphAddNode_v2(&set, graph, &copied, &edge, 1, &it));
+	edge.type = 1;
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddNode_v2(&node, graph, &copied, &edge, 1, &it));
+	it.memset.set.element = 3;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it = (node_params){ .type = CALL };
+	it.host = (host_params){ call, &one };
+	OK(cuGraphAddNode(&host, graph, &set, 1, &it));
+	it = (node_params){ .type = KERNEL };
+	it.kernel = (kernel_params_v2){ three, { 2, 1, 1 }, { 32, 1, 1 }, 0, values, NULL, NULL, NULL };
+	OK(cuGraphAddNode(&launch, graph, &host, 1, &it));
+	OK(cuGraphAddNode(&node, inside, NULL, 0, &it));
+	it = (node_params){ .type = GRAPH };
+	it.graph.graph = inside;
+	OK(cuGraphAddNode(&child, graph, &launch, 1, &it));
+	it.graph.ownership = 1;
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddNode(&node, graph, &launch, 1, &it));
+	it = (node_params){ .type = RECORD };
+	it.event = event;
+	OK(cuGraphAddNode(&record, graph, &child, 1, &it));
+	it.type = WAIT;
+	OK(cuGraphAddNode(&wait, graph, &record, 1, &it));
+
+	/* Kinds, and what is not theirs. */
+	OK(cuGraphNodeGetType(child, &type));
+	IS(type == GRAPH);
+	OK(cuGraphNodeGetType(copied, &type));
+	IS(type == MEMCPY);
+	OK(cuGraphEventRecordNodeGetEvent(record, &got));
+	IS(got == event);
+	OK(cuGraphMemsetNodeGetParams(set, &sets_got));
+	IS(sets_got.value == 55 && sets_got.width == 8);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, NULL));
+	it.reserved1[1] = 1;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it.reserved1[1] = 0;
+	it.reserved0[2] = 1;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it.reserved0[2] = 0;
+	it.reserved2 = 1;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it = (node_params){ .type = 10 };
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it = (node_params){ .type = -1 };
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddNode(&node, graph, NULL, 0, &it));
+	it = (node_params){ .type = MEMSET };
+	it.memset.set = (set_params){ memory, 0, 56, 4, 4, 1 };
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphNodeSetParams(host, &it));
+	OK(cuGraphNodeSetParams(set, &it));
+
+	/* What they do. */
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	IS(called == before + 1 && launched() == a);
+	IS(word(0) == 56 && word(3) == 56 && word(4) == 304 && word(ELEMENTS - 1) == 363);
+	it.memset.set = (set_params){ memory, 0, 57, 4, 2, 1 };
+	OK(cuGraphExecNodeSetParams(exec, set, &it));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphExecNodeSetParams(exec, copied, &it));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	IS(word(1) == 57 && word(2) == 302);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	OK(cuGraphDestroy(inside));
+	OK(cuEventDestroy_v2(event));
+}
+
 static void others(void)
 {
 	location place = { 1, 0 };
@@ -706,6 +802,7 @@ int main(void)
 	OK(cuStreamCreate(&stream, 0));
 	OK(cuStreamCreate(&other, 1));
 	nodes();
+	any_nodes();
 	updates();
 	objects();
 	captures();

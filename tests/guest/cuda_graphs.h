@@ -54,6 +54,31 @@ typedef struct {
 	unsigned char from_port, to_port, type, reserved[5];
 } edge_data;
 
+/* A node of any kind: what is in the union, the type says. */
+typedef struct {
+	int type, reserved0[3];
+	union {
+		long long reserved1[29];
+		kernel_params_v2 kernel;
+		struct {
+			int flags, reserved;
+			CUcontext context;
+			copy3 copy;
+		} memcpy;
+		struct {
+			set_params set;
+			CUcontext context;
+		} memset;
+		host_params host;
+		struct {
+			CUgraph graph;
+			int ownership;
+		} graph;
+		CUevent event;
+	};
+	long long reserved2;
+} node_params;
+
 CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
 	size_t numDependencies, const kernel_params_v2 *nodeParams);
@@ -92,6 +117,12 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const
 	size_t numDependencies, CUevent event);
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event);
+CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t
+	numDependencies, node_params *nodeParams);
+CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const edge_data
+	*dependencyData, size_t numDependencies, node_params *nodeParams);
+CUresult cuGraphNodeSetParams(CUgraphNode hNode, node_params *nodeParams);
+CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, node_params *nodeParams);
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph);
 CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph);
 CUresult cuGraphNodeGetType(CUgraphNode hNode, int *type);

@@ -247,6 +247,96 @@ static void captures(void)
 	OK(cudaGraphDestroy(graph));
 }
 
+static box rows(void *to, void *from, size_t bytes)
+{
+	box it = { 0 };
+
+	it.srcPtr = (pitched){ from, bytes, bytes, 1 };
+	it.dstPtr = (pitched){ to, bytes, bytes, 1 };
+	it.width = bytes;
+	it.height = it.depth = 1;
+	it.kind = HOST_TO_DEVICE;
+	return it;
+}
+
+/* Nodes by one description, which names their kind, and boxes. */
+static void any_nodes(void)
+{
+	enum { KERNEL, MEMCPY, MEMSET, CALL, GRAPH, EMPTY, WAIT, RECORD };
+	cudaGraph_t graph, inside;
+	cudaGraphNode_t copied, boxed, set, host, launch, child, record, wait, node;
+	cudaGraphExec_t exec;
+	cudaEvent_t event;
+	any_params it = { .type = MEMCPY };
+	box half = rows(memory, source, sizeof(source) / 2), none = half;
+	int unit = 1, type = 9, before = called;
+
+	none.height = 0;
+	for (int n = 0; n < ELEMENTS; n++)
+		source[n] = n + 500;
+	OK(cudaEventCreate(&event));
+	OK(cudaGraphCreate(&graph, 0));
+	OK(cudaGraphCreate(&inside, 0));
+	it.memcpy.copy = rows(memory, source, sizeof(source));
+	OK(cudaGraphAddNode(&copied, graph, NULL, NULL, 0, &it));
+	OK(cudaGraphAddMemcpyNode(&boxed, graph, &copied, 1, &half));
+	OK(cudaGraphMemcpyNodeSetParams(boxed, &half));
+	GIVES(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, graph, NULL, 0, NULL));
+	GIVES(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &none));
+	it.memcpy.reserved[2] = 1;
+	GIVES(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &it));
+	it = (any_params){ .type = MEMSET };
+	it.memset = (memset_params){ memory, 0, 91, 4, 3, 1 };
+	OK(cudaGraphAddNode(&set, graph, &boxed, NULL, 1, &it));
+	it = (any_params){ .type = CALL };
+	it.host.fn = call;
+	it.host.userData = &unit;
+	OK(cudaGraphAddNode(&host, graph, &set, NULL, 1, &it));
+	it = (any_params){ .type = KERNEL };
+	it.kernel = (node_params){ three, one, warp, 0, values, NULL };
+	OK(cudaGraphAddNode(&launch, graph, &host, NULL, 1, &it));
+	it.kernel.func = stranger;
+	GIVES(cudaErrorInvalidDeviceFunction, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &it));
+	it.kernel.func = three;
+	it.reserved1[20] = 1;
+	GIVES(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &it));
+	it = (any_params){ .type = GRAPH };
+	it.graph.graph = inside;
+	OK(cudaGraphAddNode(&child, graph, &launch, NULL, 1, &it));
+	it = (any_params){ .type = RECORD };
+	it.event = event;
+	OK(cudaGraphAddNode(&record, graph, &child, NULL, 1, &it));
+	it.type = WAIT;
+	OK(cudaGraphAddNode(&wait, graph, &record, NULL, 1, &it));
+	OK(cudaGraphNodeGetType(wait, &type));
+	IS(type == WAIT);
+	it = (any_params){ .type = 10 };
+	GIVES(801, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &it));
+	GIVES(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, NULL));
+	it = (any_params){ .type = MEMSET };
+	it.memset = (memset_params){ memory, 0, 92, 4, 2, 1 };
+	OK(cudaGraphNodeSetParams(set, &it));
+	GIVES(cudaErrorInvalidValue, cudaGraphNodeSetParams(host, &it));
+
+	OK(cudaGraphInstantiate(&exec, graph, 0));
+	a = 71;
+	OK(cudaGraphLaunch(exec, stream));
+	OK(cudaStreamSynchronize(stream));
+	IS(called == before + 1 && launched() != 71);
+	IS(word(0) == 92 && word(1) == 92 && word(2) == 502 && word(ELEMENTS - 1) == 563);
+	it.memset.value = 93;
+	OK(cudaGraphExecNodeSetParams(exec, set, &it));
+	source[3] = 33;
+	OK(cudaGraphExecMemcpyNodeSetParams(exec, boxed, &half));
+	OK(cudaGraphLaunch(exec, stream));
+	OK(cudaStreamSynchronize(stream));
+	IS(word(1) == 93 && word(3) == 33);
+	OK(cudaGraphExecDestroy(exec));
+	OK(cudaGraphDestroy(graph));
+	OK(cudaGraphDestroy(inside));
+	OK(cudaEventDestroy(event));
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -254,6 +344,7 @@ int main(void)
 	OK(cudaStreamCreate(&stream));
 	OK(cudaStreamCreate(&other));
 	nodes();
+	any_nodes();
 	objects();
 	captures();
 	OK(cudaStreamDestroy(stream));

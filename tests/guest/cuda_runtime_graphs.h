@@ -38,6 +38,55 @@ typedef struct {
 	unsigned char from_port, to_port, type, reserved[5];
 } edge_data;
 
+typedef struct {
+	size_t x, y, z;
+} place;
+
+typedef struct {
+	void *ptr;
+	size_t pitch, xsize, ysize;
+} pitched;
+
+typedef struct {
+	void *srcArray;
+	place srcPos;
+	pitched srcPtr;
+	void *dstArray;
+	place dstPos;
+	pitched dstPtr;
+	size_t width, height, depth;
+	int kind;
+} box;
+
+/* A node of any kind: what is in the union, the type says. */
+typedef struct {
+	int type, reserved0[3];
+	union {
+		long long reserved1[29];
+		node_params kernel;
+		struct {
+			int flags, reserved[3];
+			box copy;
+		} memcpy;
+		memset_params memset;
+		host_params host;
+		struct {
+			cudaGraph_t graph;
+			int ownership;
+		} graph;
+		cudaEvent_t event;
+	};
+	long long reserved2;
+} any_params;
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+	const edge_data *dependencyData, size_t numDependencies, any_params *nodeParams);
+cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, any_params *nodeParams);
+cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node, any_params *nodeParams);
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t
+	*pDependencies, size_t numDependencies, const box *pCopyParams);
+cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const box *pNodeParams);
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const box *pNodeParams);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t
 	*dependencies, const edge_data *dependencyData, size_t numDependencies, int mode);

@@ -802,6 +802,14 @@ pub const CU_SURF_OBJECT_DESTROY: Op = Op::new(API, 676);
 pub const CU_SURF_OBJECT_GET_RESOURCE_DESC: Op = Op::new(API, 677);
 /// `cuDeviceGetTexture1DLinearMaxWidth`.
 pub const CU_DEVICE_GET_TEXTURE1D_LINEAR_MAX_WIDTH: Op = Op::new(API, 678);
+/// `cuGraphAddNode_v2`.
+pub const CU_GRAPH_ADD_NODE_V2: Op = Op::new(API, 679);
+/// `cuGraphAddNode`.
+pub const CU_GRAPH_ADD_NODE: Op = Op::new(API, 680);
+/// `cuGraphNodeSetParams`.
+pub const CU_GRAPH_NODE_SET_PARAMS: Op = Op::new(API, 681);
+/// `cuGraphExecNodeSetParams`.
+pub const CU_GRAPH_EXEC_NODE_SET_PARAMS: Op = Op::new(API, 682);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2513,6 +2521,26 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 678,
         name: "cuDeviceGetTexture1DLinearMaxWidth",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 679,
+        name: "cuGraphAddNode_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 680,
+        name: "cuGraphAddNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 681,
+        name: "cuGraphNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 682,
+        name: "cuGraphExecNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,

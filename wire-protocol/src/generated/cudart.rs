@@ -640,6 +640,18 @@ pub const CUDA_DESTROY_SURFACE_OBJECT: Op = Op::new(API, 676);
 pub const CUDA_GET_SURFACE_OBJECT_RESOURCE_DESC: Op = Op::new(API, 677);
 /// `cudaDeviceGetTexture1DLinearMaxWidth`.
 pub const CUDA_DEVICE_GET_TEXTURE1D_LINEAR_MAX_WIDTH: Op = Op::new(API, 678);
+/// `cudaGraphAddNode`.
+pub const CUDA_GRAPH_ADD_NODE: Op = Op::new(API, 679);
+/// `cudaGraphNodeSetParams`.
+pub const CUDA_GRAPH_NODE_SET_PARAMS: Op = Op::new(API, 680);
+/// `cudaGraphExecNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_NODE_SET_PARAMS: Op = Op::new(API, 681);
+/// `cudaGraphAddMemcpyNode`.
+pub const CUDA_GRAPH_ADD_MEMCPY_NODE: Op = Op::new(API, 682);
+/// `cudaGraphMemcpyNodeSetParams`.
+pub const CUDA_GRAPH_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 683);
+/// `cudaGraphExecMemcpyNodeSetParams`.
+pub const CUDA_GRAPH_EXEC_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 684);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1991,6 +2003,36 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 678,
         name: "cudaDeviceGetTexture1DLinearMaxWidth",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 679,
+        name: "cudaGraphAddNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 680,
+        name: "cudaGraphNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 681,
+        name: "cudaGraphExecNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 682,
+        name: "cudaGraphAddMemcpyNode",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 683,
+        name: "cudaGraphMemcpyNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 684,
+        name: "cudaGraphExecMemcpyNodeSetParams",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

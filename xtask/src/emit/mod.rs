@@ -169,6 +169,7 @@ fn rust_name(name: &str) -> String {
         "unsigned char" => "u8",
         "unsigned short" => "u16",
         "unsigned long long" => "u64",
+        "long long" => "i64",
         "int" => "c_int",
         "unsigned int" => "c_uint",
         "float" => "f32",

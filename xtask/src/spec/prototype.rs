@@ -137,7 +137,7 @@ fn base_type(lexer: &mut Lexer<'_>) -> Result<CType, Problem> {
             None => return Err(bad(lexer, "a type")),
         };
     }
-    if name == "unsigned long" && lexer.eat("long") {
+    if matches!(name.as_str(), "unsigned long" | "long") && lexer.eat("long") {
         name.push_str(" long");
     }
     let mut ctype = CType::Named(name);

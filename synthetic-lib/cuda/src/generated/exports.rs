@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 339] = [
+static EXPORTS: [Export; 343] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -367,6 +367,14 @@ static EXPORTS: [Export; 339] = [
         address: cuGraphAddMemsetNode as *const c_void,
     },
     Export {
+        name: c"cuGraphAddNode",
+        address: cuGraphAddNode as *const c_void,
+    },
+    Export {
+        name: c"cuGraphAddNode_v2",
+        address: cuGraphAddNode_v2 as *const c_void,
+    },
+    Export {
         name: c"cuGraphChildGraphNodeGetGraph",
         address: cuGraphChildGraphNodeGetGraph as *const c_void,
     },
@@ -445,6 +453,10 @@ static EXPORTS: [Export; 339] = [
     Export {
         name: c"cuGraphExecMemsetNodeSetParams",
         address: cuGraphExecMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cuGraphExecNodeSetParams",
+        address: cuGraphExecNodeSetParams as *const c_void,
     },
     Export {
         name: c"cuGraphExecUpdate",
@@ -581,6 +593,10 @@ static EXPORTS: [Export; 339] = [
     Export {
         name: c"cuGraphNodeSetEnabled",
         address: cuGraphNodeSetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cuGraphNodeSetParams",
+        address: cuGraphNodeSetParams as *const c_void,
     },
     Export {
         name: c"cuGraphReleaseUserObject",
@@ -1541,6 +1557,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuGraphAddKernelNode", 12000, c"cuGraphAddKernelNode_v2"),
     (c"cuGraphAddMemcpyNode", 10000, c"cuGraphAddMemcpyNode"),
     (c"cuGraphAddMemsetNode", 10000, c"cuGraphAddMemsetNode"),
+    (c"cuGraphAddNode", 12020, c"cuGraphAddNode"),
+    (c"cuGraphAddNode", 12030, c"cuGraphAddNode_v2"),
     (
         c"cuGraphChildGraphNodeGetGraph",
         10000,
@@ -1612,6 +1630,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuGraphExecMemsetNodeSetParams",
         10020,
         c"cuGraphExecMemsetNodeSetParams",
+    ),
+    (
+        c"cuGraphExecNodeSetParams",
+        12020,
+        c"cuGraphExecNodeSetParams",
     ),
     (c"cuGraphExecUpdate", 10020, c"cuGraphExecUpdate"),
     (c"cuGraphExecUpdate", 12000, c"cuGraphExecUpdate_v2"),
@@ -1721,6 +1744,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuGraphNodeGetEnabled", 11060, c"cuGraphNodeGetEnabled"),
     (c"cuGraphNodeGetType", 10000, c"cuGraphNodeGetType"),
     (c"cuGraphNodeSetEnabled", 11060, c"cuGraphNodeSetEnabled"),
+    (c"cuGraphNodeSetParams", 12020, c"cuGraphNodeSetParams"),
     (
         c"cuGraphReleaseUserObject",
         11030,

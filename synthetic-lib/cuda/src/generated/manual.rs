@@ -53,6 +53,57 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait AnyNodes {
+    /// `cuGraphAddNode_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddNode_v2(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependencyData: *const CUgraphEdgeData,
+        numDependencies: usize,
+        nodeParams: *mut CUgraphNodeParams,
+    ) -> CUresult;
+
+    /// `cuGraphAddNode`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphAddNode(
+        entry: u64,
+        phGraphNode: *mut CUgraphNode,
+        hGraph: CUgraph,
+        dependencies: *const CUgraphNode,
+        numDependencies: usize,
+        nodeParams: *mut CUgraphNodeParams,
+    ) -> CUresult;
+
+    /// `cuGraphNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphNodeSetParams(
+        entry: u64,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUgraphNodeParams,
+    ) -> CUresult;
+
+    /// `cuGraphExecNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGraphExecNodeSetParams(
+        entry: u64,
+        hGraphExec: CUgraphExec,
+        hNode: CUgraphNode,
+        nodeParams: *mut CUgraphNodeParams,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Arrays {
     /// `cuArrayCreate_v2`.
     ///

@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches, Libraries,
-    Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Textures,
+    AnyNodes, Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches,
+    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -5990,4 +5990,91 @@ pub unsafe extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
             })
         }
     })
+}
+
+/// `cuGraphAddNode_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddNode_v2")]
+pub unsafe extern "C" fn cuGraphAddNode_v2(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    dependencyData: *const CUgraphEdgeData,
+    numDependencies: usize,
+    nodeParams: *mut CUgraphNodeParams,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 679));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddNode_v2(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            dependencyData,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cuGraphAddNode`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphAddNode")]
+pub unsafe extern "C" fn cuGraphAddNode(
+    phGraphNode: *mut CUgraphNode,
+    hGraph: CUgraph,
+    dependencies: *const CUgraphNode,
+    numDependencies: usize,
+    nodeParams: *mut CUgraphNodeParams,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 680));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuGraphAddNode(
+            entry,
+            phGraphNode,
+            hGraph,
+            dependencies,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cuGraphNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphNodeSetParams")]
+pub unsafe extern "C" fn cuGraphNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: *mut CUgraphNodeParams,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 681));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphNodeSetParams(entry, hNode, nodeParams) }
+}
+
+/// `cuGraphExecNodeSetParams`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGraphExecNodeSetParams")]
+pub unsafe extern "C" fn cuGraphExecNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: *mut CUgraphNodeParams,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 682));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGraphExecNodeSetParams(entry, hGraphExec, hNode, nodeParams) }
 }

@@ -392,6 +392,16 @@ pub struct CUgraphExecUpdateResultInfo {
     pub errorFromNode: CUgraphNode,
 }
 
+/// `CUgraphNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUgraphNodeParams {
+    pub r#type: CUgraphNodeType,
+    pub reserved0: [c_int; 3],
+    pub reserved1: [i64; 29],
+    pub reserved2: i64,
+}
+
 /// `CUlaunchAttribute`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -1756,3 +1766,26 @@ pub type cuSurfObjectGetResourceDesc_fn =
 /// `cuDeviceGetTexture1DLinearMaxWidth`.
 pub type cuDeviceGetTexture1DLinearMaxWidth_fn =
     unsafe extern "C" fn(*mut usize, CUarray_format, c_uint, CUdevice) -> CUresult;
+/// `cuGraphAddNode_v2`.
+pub type cuGraphAddNode_v2_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    *const CUgraphEdgeData,
+    usize,
+    *mut CUgraphNodeParams,
+) -> CUresult;
+/// `cuGraphAddNode`.
+pub type cuGraphAddNode_fn = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *mut CUgraphNodeParams,
+) -> CUresult;
+/// `cuGraphNodeSetParams`.
+pub type cuGraphNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphNode, *mut CUgraphNodeParams) -> CUresult;
+/// `cuGraphExecNodeSetParams`.
+pub type cuGraphExecNodeSetParams_fn =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *mut CUgraphNodeParams) -> CUresult;

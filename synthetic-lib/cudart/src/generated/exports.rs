@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 270] = [
+static EXPORTS: [Export; 276] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -367,12 +367,20 @@ static EXPORTS: [Export; 270] = [
         address: cudaGraphAddKernelNode as *const c_void,
     },
     Export {
+        name: c"cudaGraphAddMemcpyNode",
+        address: cudaGraphAddMemcpyNode as *const c_void,
+    },
+    Export {
         name: c"cudaGraphAddMemcpyNode1D",
         address: cudaGraphAddMemcpyNode1D as *const c_void,
     },
     Export {
         name: c"cudaGraphAddMemsetNode",
         address: cudaGraphAddMemsetNode as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphAddNode",
+        address: cudaGraphAddNode as *const c_void,
     },
     Export {
         name: c"cudaGraphChildGraphNodeGetGraph",
@@ -443,12 +451,20 @@ static EXPORTS: [Export; 270] = [
         address: cudaGraphExecKernelNodeSetParams as *const c_void,
     },
     Export {
+        name: c"cudaGraphExecMemcpyNodeSetParams",
+        address: cudaGraphExecMemcpyNodeSetParams as *const c_void,
+    },
+    Export {
         name: c"cudaGraphExecMemcpyNodeSetParams1D",
         address: cudaGraphExecMemcpyNodeSetParams1D as *const c_void,
     },
     Export {
         name: c"cudaGraphExecMemsetNodeSetParams",
         address: cudaGraphExecMemsetNodeSetParams as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphExecNodeSetParams",
+        address: cudaGraphExecNodeSetParams as *const c_void,
     },
     Export {
         name: c"cudaGraphExecUpdate",
@@ -507,6 +523,10 @@ static EXPORTS: [Export; 270] = [
         address: cudaGraphLaunch_ptsz as *const c_void,
     },
     Export {
+        name: c"cudaGraphMemcpyNodeSetParams",
+        address: cudaGraphMemcpyNodeSetParams as *const c_void,
+    },
+    Export {
         name: c"cudaGraphMemcpyNodeSetParams1D",
         address: cudaGraphMemcpyNodeSetParams1D as *const c_void,
     },
@@ -541,6 +561,10 @@ static EXPORTS: [Export; 270] = [
     Export {
         name: c"cudaGraphNodeSetEnabled",
         address: cudaGraphNodeSetEnabled as *const c_void,
+    },
+    Export {
+        name: c"cudaGraphNodeSetParams",
+        address: cudaGraphNodeSetParams as *const c_void,
     },
     Export {
         name: c"cudaGraphReleaseUserObject",

@@ -53,6 +53,78 @@ impl Described for Guest {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait AnyNodes {
+    /// `cudaGraphAddNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        dependencyData: *const cudaGraphEdgeData,
+        numDependencies: usize,
+        nodeParams: *mut cudaGraphNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphNodeSetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        nodeParams: *mut cudaGraphNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecNodeSetParams(
+        entry: u64,
+        graphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        nodeParams: *mut cudaGraphNodeParams,
+    ) -> cudaError_t;
+
+    /// `cudaGraphAddMemcpyNode`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphAddMemcpyNode(
+        entry: u64,
+        pGraphNode: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        pDependencies: *const cudaGraphNode_t,
+        numDependencies: usize,
+        pCopyParams: *const cudaMemcpy3DParms,
+    ) -> cudaError_t;
+
+    /// `cudaGraphMemcpyNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphMemcpyNodeSetParams(
+        entry: u64,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaMemcpy3DParms,
+    ) -> cudaError_t;
+
+    /// `cudaGraphExecMemcpyNodeSetParams`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaGraphExecMemcpyNodeSetParams(
+        entry: u64,
+        hGraphExec: cudaGraphExec_t,
+        node: cudaGraphNode_t,
+        pNodeParams: *const cudaMemcpy3DParms,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Arrays {
     /// `cudaMallocArray`.
     ///

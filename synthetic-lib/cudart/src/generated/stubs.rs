@@ -13,8 +13,8 @@
 )]
 
 use crate::generated::manual::{
-    Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Memory, Object,
-    OwnStreams, Request, Textures,
+    AnyNodes, Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Memory,
+    Object, OwnStreams, Request, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -4563,4 +4563,122 @@ pub unsafe extern "C" fn cudaDeviceGetTexture1DLinearMaxWidth(
     unsafe {
         Guest::cudaDeviceGetTexture1DLinearMaxWidth(entry, maxWidthInElements, fmtDesc, device)
     }
+}
+
+/// `cudaGraphAddNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddNode")]
+pub unsafe extern "C" fn cudaGraphAddNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 679));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            dependencyData,
+            numDependencies,
+            nodeParams,
+        )
+    }
+}
+
+/// `cudaGraphNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphNodeSetParams(
+    node: cudaGraphNode_t,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 680));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphNodeSetParams(entry, node, nodeParams) }
+}
+
+/// `cudaGraphExecNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecNodeSetParams(
+    graphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 681));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecNodeSetParams(entry, graphExec, node, nodeParams) }
+}
+
+/// `cudaGraphAddMemcpyNode`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphAddMemcpyNode")]
+pub unsafe extern "C" fn cudaGraphAddMemcpyNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pCopyParams: *const cudaMemcpy3DParms,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 682));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaGraphAddMemcpyNode(
+            entry,
+            pGraphNode,
+            graph,
+            pDependencies,
+            numDependencies,
+            pCopyParams,
+        )
+    }
+}
+
+/// `cudaGraphMemcpyNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphMemcpyNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphMemcpyNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemcpy3DParms,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 683));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphMemcpyNodeSetParams(entry, node, pNodeParams) }
+}
+
+/// `cudaGraphExecMemcpyNodeSetParams`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaGraphExecMemcpyNodeSetParams")]
+pub unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemcpy3DParms,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 684));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaGraphExecMemcpyNodeSetParams(entry, hGraphExec, node, pNodeParams) }
 }

@@ -324,6 +324,16 @@ pub struct cudaGraphExecUpdateResultInfo {
     pub errorFromNode: cudaGraphNode_t,
 }
 
+/// `cudaGraphNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cudaGraphNodeParams {
+    pub r#type: cudaGraphNodeType,
+    pub reserved0: [c_int; 3],
+    pub reserved1: [i64; 29],
+    pub reserved2: i64,
+}
+
 /// `cudaHostNodeParams`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -1787,3 +1797,32 @@ pub type cudaGetSurfaceObjectResourceDesc_fn =
 /// `cudaDeviceGetTexture1DLinearMaxWidth`.
 pub type cudaDeviceGetTexture1DLinearMaxWidth_fn =
     unsafe extern "C" fn(*mut usize, *const cudaChannelFormatDesc, c_int) -> cudaError_t;
+/// `cudaGraphAddNode`.
+pub type cudaGraphAddNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    *const cudaGraphEdgeData,
+    usize,
+    *mut cudaGraphNodeParams,
+) -> cudaError_t;
+/// `cudaGraphNodeSetParams`.
+pub type cudaGraphNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *mut cudaGraphNodeParams) -> cudaError_t;
+/// `cudaGraphExecNodeSetParams`.
+pub type cudaGraphExecNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, *mut cudaGraphNodeParams) -> cudaError_t;
+/// `cudaGraphAddMemcpyNode`.
+pub type cudaGraphAddMemcpyNode_fn = unsafe extern "C" fn(
+    *mut cudaGraphNode_t,
+    cudaGraph_t,
+    *const cudaGraphNode_t,
+    usize,
+    *const cudaMemcpy3DParms,
+) -> cudaError_t;
+/// `cudaGraphMemcpyNodeSetParams`.
+pub type cudaGraphMemcpyNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphNode_t, *const cudaMemcpy3DParms) -> cudaError_t;
+/// `cudaGraphExecMemcpyNodeSetParams`.
+pub type cudaGraphExecMemcpyNodeSetParams_fn =
+    unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, *const cudaMemcpy3DParms) -> cudaError_t;

@@ -2,6 +2,7 @@
 
 #![allow(non_snake_case)]
 
+mod any_nodes;
 mod arrays;
 mod graphs;
 mod launches;

@@ -110,12 +110,34 @@ pub unsafe fn copy(way: Way, rows: Rows, on: On) -> Answer {
 /// Copies a box.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` if a side is no memory or more than one, or as [`copy`].
+/// As [`described`], or as [`copy`].
 ///
 /// # Safety
 /// As `cudaMemcpy3DAsync` in CUDA's documentation.
 pub unsafe fn copy_box(asked: *const cudaMemcpy3DParms, on: On) -> Answer {
     device::ready()?;
+    // SAFETY: the caller's.
+    let Some(copy) = (unsafe { described(asked) })? else {
+        return Ok(());
+    };
+    // SAFETY: the caller's.
+    driver(unsafe {
+        match on {
+            None => cuMemcpy3D_v2(&copy),
+            Some(stream) => cuMemcpy3DAsync_v2(&copy, stream.cast()),
+        }
+    })
+}
+
+/// A box as the driver API has it; none of an empty one.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` if a side is no memory or more than one, `cudaErrorInvalidPitchValue`,
+/// `cudaErrorInvalidMemcpyDirection`.
+///
+/// # Safety
+/// `asked` is null or a structure.
+pub unsafe fn described(asked: *const cudaMemcpy3DParms) -> Answer<Option<cu::CUDA_MEMCPY3D>> {
     // SAFETY: the caller's.
     let asked = unsafe { asked.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let (from, to) = (&asked.srcPtr, &asked.dstPtr);
@@ -139,7 +161,7 @@ pub unsafe fn copy_box(asked: *const cudaMemcpy3DParms, on: On) -> Answer {
     let in_bytes = |count: usize, size: usize| count.checked_mul(size).ok_or(cudaErrorInvalidValue);
     let width = in_bytes(asked.extent.width, element)?;
     if width == 0 || height == 0 || depth == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let side = |size: Option<usize>, memory: &cudaPitchedPtr, at: &cudaPos, kind| match size {
         Some(_) if kind == cu::CU_MEMORYTYPE_HOST => Err(cudaErrorInvalidMemcpyDirection),
@@ -152,7 +174,7 @@ pub unsafe fn copy_box(asked: *const cudaMemcpy3DParms, on: On) -> Answer {
     };
     let (from_kind, from_x) = side(from_size, from, &asked.srcPos, from_kind)?;
     let (to_kind, to_x) = side(to_size, to, &asked.dstPos, to_kind)?;
-    let copy = cu::CUDA_MEMCPY3D {
+    Ok(Some(cu::CUDA_MEMCPY3D {
         srcXInBytes: from_x,
         srcY: asked.srcPos.y,
         srcZ: asked.srcPos.z,
@@ -178,14 +200,7 @@ pub unsafe fn copy_box(asked: *const cudaMemcpy3DParms, on: On) -> Answer {
         WidthInBytes: width,
         Height: height,
         Depth: depth,
-    };
-    // SAFETY: the caller's.
-    driver(unsafe {
-        match on {
-            None => cuMemcpy3D_v2(&copy),
-            Some(stream) => cuMemcpy3DAsync_v2(&copy, stream.cast()),
-        }
-    })
+    }))
 }
 
 /// Allocates rows of slices.

@@ -84,11 +84,12 @@ fn helpers(raw: &RawApi) -> Result<BTreeMap<String, HelperSide>, SpecError> {
 }
 
 /// C's own types.
-const BUILTIN: [(&str, Scalar); 10] = [
+const BUILTIN: [(&str, Scalar); 11] = [
     ("char", Scalar::U8),
     ("unsigned char", Scalar::U8),
     ("unsigned short", Scalar::U16),
     ("unsigned long long", Scalar::U64),
+    ("long long", Scalar::I64),
     ("int", Scalar::I32),
     ("unsigned int", Scalar::U32),
     ("float", Scalar::F32),

@@ -1,5 +1,6 @@
 //! Graphs: entry points.
 
+mod any_node;
 mod nodes;
 
 use super::*;

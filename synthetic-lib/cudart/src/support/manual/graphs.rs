@@ -11,7 +11,9 @@ use std::ptr::null_mut;
 ///
 /// # Safety
 /// `params` is null or a structure.
-unsafe fn launched(params: *const cudaKernelNodeParams) -> Answer<cu::CUDA_KERNEL_NODE_PARAMS_v1> {
+pub(super) unsafe fn launched(
+    params: *const cudaKernelNodeParams,
+) -> Answer<cu::CUDA_KERNEL_NODE_PARAMS_v1> {
     // SAFETY: the caller's.
     let params = unsafe { params.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     Ok(cu::CUDA_KERNEL_NODE_PARAMS_v1 {
