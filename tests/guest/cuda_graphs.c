@@ -674,7 +674,7 @@ static void any_nodes(void)
 	node_params it = { .type = EMPTY };
 	edge_data edge = { 0, 0, 0, { 0 } };
 	set_params sets_got;
-	int type, before = called;
+	int type, before;
 
 	for (int n = 0; n < ELEMENTS; n++)
 		data[n] = n + 300;
@@ -743,6 +743,10 @@ static void any_nodes(void)
 
 	/* What they do. */
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	/* What an earlier graph still calls is not this one's. */
+	OK(cuStreamSynchronize(stream));
+	OK(cuStreamSynchronize(other));
+	before = called;
 	OK(cuGraphLaunch(exec, stream));
 	OK(cuStreamSynchronize(stream));
 	IS(called == before + 1 && launched() == a);
