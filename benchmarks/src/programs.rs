@@ -28,7 +28,7 @@ const ROUNDS: u32 = 3;
 /// Processes that share the repetitions: before the guest's and behind them.
 const NATIVE_PROCESSES: u32 = 16;
 /// The same in the guest, where each is a run.
-const GUEST_PROCESSES: u32 = 3;
+const GUEST_PROCESSES: u32 = 8;
 /// The file of the program that measures on parts of a device.
 const KERNELS: &str = "kernels.c";
 /// Longest name of a program.
