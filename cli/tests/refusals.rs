@@ -682,6 +682,31 @@ fn a_calibration_onto_a_full_disk_fails() {
     assert!(profile.contains("launch_ns"), "{profile}");
 }
 
+/// What is said on standard output is all that these do.
+#[test]
+fn what_nobody_can_read_is_no_success() {
+    let bench = Bench::new();
+    let cache = bench.path("cache");
+    for args in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["--version"],
+        &["cache", "ls"],
+        &["doctor"],
+    ] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let mut command = bench.gil(args);
+        command.env("GIL_CACHE", &cache).stdout(full);
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_ne!(output.status.code(), Some(0), "{args:?}: {said}");
+        assert!(said.contains("cannot write"), "{args:?}: {said}");
+    }
+}
+
 /// Copies of more bytes that take less time are another program's doing: no profile has them.
 #[test]
 fn copies_that_were_disturbed_are_in_no_profile() {

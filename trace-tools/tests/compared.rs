@@ -130,6 +130,29 @@ fn other_answers_to_the_same_requests_are_named() {
     assert!(text.contains("1 answer of the board differs"), "{text}");
 }
 
+/// An end that only one has is said where both make its call, and not beside a call that differs.
+#[test]
+fn ends_that_only_one_has_are_counted_where_both_make_the_call() {
+    let read = |event: u64, has_end: bool| {
+        let mut made = Made::new(Compression::None);
+        made.open(1);
+        let mut call = called(1, 1, "clEnqueueReadBuffer");
+        call.call.event = Some(event);
+        if has_end {
+            call.done.as_mut().unwrap().reports = vec![report(event, 5)];
+        }
+        made.call(call, &[]);
+        made.close(1);
+        made.bytes
+    };
+    let sentence = "only one of them has the end of 1 operation";
+    let (_, text) = said(&read(6, true), &read(6, false));
+    assert!(text.contains(sentence), "{text}");
+    let (equal, text) = said(&read(6, true), &read(7, true));
+    assert!(!equal);
+    assert!(!text.contains("only one of them has"), "{text}");
+}
+
 /// An operation's output comes with its call's answer, or later.
 #[test]
 fn operations_are_compared_whenever_they_ended() {

@@ -741,6 +741,25 @@ mod tests {
         }
     }
 
+    /// Three parts of three digits each are 1.0015 together at most.
+    #[test]
+    fn parts_may_be_rounded_and_are_no_more_than_all() {
+        let refused = |serial| {
+            let mut profile = profile();
+            *profile.parts.get_mut("gles").unwrap() = Parts {
+                cpu: 0.334,
+                gpu: 0.334,
+                serial,
+                threads: Some(0.0),
+                ..Parts::default()
+            };
+            profile.check_machines().err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(0.3335), None);
+        let said = refused(0.34).unwrap_or_default();
+        assert!(said.contains("all parts together") && said.contains("1.008"), "{said}");
+    }
+
     #[test]
     fn each_part_follows_its_quantity() {
         for (targets, factor) in [

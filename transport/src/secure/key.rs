@@ -208,6 +208,24 @@ mod tests {
         assert!(good.replace('7', "x").parse::<Key>().is_err());
     }
 
+    /// A service manager or a shell may hand a key over by a pipe, and later than it starts who reads it.
+    #[test]
+    fn a_key_comes_through_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        let key = Key::from_bytes([0x5a; KEY_LEN]);
+        let writer = std::thread::spawn({
+            let (path, text) = (path.clone(), key.to_text());
+            move || {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                std::fs::write(path, text.as_bytes())
+            }
+        });
+        assert_eq!(Key::read(&path).unwrap(), key);
+        writer.join().unwrap().unwrap();
+    }
+
     proptest! {
         #[test]
         fn keys_survive_their_file(bytes: [u8; KEY_LEN]) {
