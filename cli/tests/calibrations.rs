@@ -1,5 +1,6 @@
 //! Calibrations from files that programs wrote elsewhere: `gil calibrate cores` and `calls`.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod common;
 
 use common::{Bench, succeeds};

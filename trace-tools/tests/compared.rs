@@ -133,10 +133,10 @@ fn other_answers_to_the_same_requests_are_named() {
 /// An end that only one has is said where both make its call, and not beside a call that differs.
 #[test]
 fn ends_that_only_one_has_are_counted_where_both_make_the_call() {
-    let read = |event: u64, has_end: bool| {
+    let run = |name: &str, event: u64, has_end: bool| {
         let mut made = Made::new(Compression::None);
         made.open(1);
-        let mut call = called(1, 1, "clEnqueueReadBuffer");
+        let mut call = called(1, 1, name);
         call.call.event = Some(event);
         if has_end {
             call.done.as_mut().unwrap().reports = vec![report(event, 5)];
@@ -146,9 +146,11 @@ fn ends_that_only_one_has_are_counted_where_both_make_the_call() {
         made.bytes
     };
     let sentence = "only one of them has the end of 1 operation";
-    let (_, text) = said(&read(6, true), &read(6, false));
+    let read = "clEnqueueReadBuffer";
+    let (_, text) = said(&run(read, 6, true), &run(read, 6, false));
     assert!(text.contains(sentence), "{text}");
-    let (equal, text) = said(&read(6, true), &read(7, true));
+    let other = run("clEnqueueWriteBuffer", 7, true);
+    let (equal, text) = said(&run(read, 6, true), &other);
     assert!(!equal);
     assert!(!text.contains("only one of them has"), "{text}");
 }
