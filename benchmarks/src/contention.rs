@@ -8,7 +8,7 @@ use clap::Args;
 use gil_board::cli::Confining;
 use gil_board_client::agent;
 use gil_board_client::profile::Contention;
-use gil_wire::address::Address;
+use gil_wire::address::{Address, AddressError};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ const AT_ONCE_MAX: u32 = 64;
 pub struct ContentionArgs {
     /// Measure on the board whose agent listens here, instead of on this machine's
     /// device.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = elsewhere)]
     pub board: Option<Address>,
     /// Its key.
     #[arg(long, value_name = "FILE", requires = "board")]
@@ -49,6 +49,37 @@ pub struct Contended {
     pub alone: Duration,
     /// One of those at once.
     pub at_once: Duration,
+}
+
+/// More than such a part of the factor between the least and the greatest ratio is another program's doing.
+const SPREAD_MAX: f64 = 0.5;
+
+impl Contended {
+    /// What is to be thought of a factor whose ratios are far apart, if they are.
+    pub fn doubt(&self) -> Option<String> {
+        let Contention {
+            factor,
+            least,
+            most,
+            repetitions,
+            ..
+        } = self.contention;
+        (most - least > factor * SPREAD_MAX).then(|| {
+            let more = repetitions.saturating_mul(4).min(1000);
+            format!(
+                "the ratios are from {least} to {most}, so that the factor is not sure: leave the machine to the measurement, or measure more often, with --times {more}"
+            )
+        })
+    }
+}
+
+fn elsewhere(text: &str) -> Result<Address, String> {
+    match text {
+        "local" => Err("leave it out to measure this machine's own device".into()),
+        _ => text
+            .parse()
+            .map_err(|error: AddressError| error.to_string()),
+    }
 }
 
 /// Measures the contention of a board's first device; `say` hears of the
@@ -188,6 +219,35 @@ mod tests {
         let found = of(&[(1460, 3059), (1000, 2000), (1000, 3000)]);
         assert_eq!((found.factor, found.least, found.most), (2.095, 2.0, 3.0));
         assert_eq!((found.repetitions, found.jobs), (3, 3 * 8 * 5));
+    }
+
+    #[test]
+    fn ratios_that_are_far_apart_are_doubted() {
+        let doubt = |pairs: &[(u64, u64)]| {
+            let contended = Contended {
+                contention: of(pairs),
+                alone: Duration::ZERO,
+                at_once: Duration::ZERO,
+            };
+            contended.doubt()
+        };
+        assert_eq!(doubt(&[(1000, 2000), (1000, 2200), (1000, 2900)]), None);
+        let said = doubt(&[(1000, 707), (1000, 1263), (1000, 2471)]).unwrap();
+        assert!(
+            said.contains("from 0.707 to 2.471") && said.ends_with("--times 12"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn this_machine_is_no_address() {
+        assert!(elsewhere("local").unwrap_err().contains("leave it out"));
+        assert!(
+            elsewhere("nowhere")
+                .unwrap_err()
+                .contains("tcp://HOST:PORT")
+        );
+        assert!(elsewhere("tcp://127.0.0.1:5").is_ok());
     }
 
     #[test]

@@ -220,8 +220,8 @@ impl Cores {
         let numbers = self.programs.first().into_iter().flat_map(|it| &it.times);
         let numbers: Vec<Timed> = numbers.copied().collect();
         let head = numbers.iter().map(|timed| match timed.is_fitted {
-            true => format!("{} cores, fitted", timed.cores),
-            false => format!("{} cores", timed.cores),
+            true => format!("{}, fitted", counted(timed.cores)),
+            false => counted(timed.cores),
         });
         let threads = (self.device == Device::Cpu).then(|| "threads".into());
         let first = ["program".into(), "spread".into(), "floor".into()];
@@ -253,6 +253,13 @@ impl Cores {
             errors.mean * 100.0,
             errors.most * 100.0
         )
+    }
+}
+
+fn counted(cores: u32) -> String {
+    match cores {
+        1 => "1 core".into(),
+        some => format!("{some} cores"),
     }
 }
 

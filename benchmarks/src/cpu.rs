@@ -226,7 +226,7 @@ impl CpuRatio {
         }
         let errors = self.errors();
         format!(
-            "{HEAD}\n\n{}\n\nthe target's CPU takes {:.2} times as long as the board's (95 % confidence: up to {:.2}); of the others: mean error {:.0} %, worst {:.0} %\n{}",
+            "{HEAD}\n\n{}\n\nthe target's CPU takes {:.2} times as long as the board's (no more than {:.2}, with 95 % confidence); of the others: mean error {:.0} %, worst {:.0} %\n{}",
             table.trim_fmt(),
             self.ratio.value,
             self.ratio.value + self.ratio.within,

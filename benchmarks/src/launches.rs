@@ -420,13 +420,15 @@ impl Launches {
             calls.gap_ns = above(gap);
             calls.offset_ns += gap.min(0);
         }
+        let noise_ns = noise_ns(self.one);
         let copies = Copies {
             to: next(
                 &copies.to,
                 (&self.to, &guest.to),
                 self.least() - guest.least(),
+                noise_ns,
             ),
-            from: next(&copies.from, (&self.from, &guest.from), one),
+            from: next(&copies.from, (&self.from, &guest.from), one, noise_ns),
         };
         (calls, copies)
     }
@@ -460,11 +462,13 @@ fn above(ns: i64) -> u64 {
 }
 
 /// Copies' times, corrected by what programs that copy take more natively than in the guest;
-/// what is around the copies takes `around` more.
+/// what is around the copies takes `around` more. Where that gives what no bus does, something
+/// disturbed the guest, and the earlier times stay.
 fn next(
     bus: &Option<Bus>,
     (native, guest): (&BTreeMap<u64, Duration>, &BTreeMap<u64, Duration>),
     around: i64,
+    noise_ns: u64,
 ) -> Option<Bus> {
     let bus = bus.as_ref()?;
     let measured = bus.measured.iter().map(|(bytes, own)| {
@@ -476,10 +480,14 @@ fn next(
             corrected => (*bytes, corrected),
         }
     });
-    Some(Bus {
+    let corrected = Bus {
         measured: measured.collect(),
         ..bus.clone()
-    })
+    };
+    match impossible(&corrected, noise_ns) {
+        None => Some(corrected),
+        Some(_) => Some(bus.clone()),
+    }
 }
 
 /// Copies' times less what is around them; `None` if none was measured.
@@ -499,7 +507,7 @@ fn bus(times: &BTreeMap<u64, Duration>, around: Duration) -> Option<Bus> {
 /// The copies, but for directions in which more bytes took less time than fewer, or none, by
 /// more than the noise: a copy's time is the difference of two of which each takes `around`.
 fn usable(copies: Copies, around: Duration) -> (Copies, Vec<LeftOut>) {
-    let noise_ns = above(ns(around)) / NOISE_PART;
+    let noise_ns = noise_ns(around);
     let mut left_out = Vec::new();
     let mut checked = |way, bus: Option<Bus>| {
         let why = bus.as_ref().and_then(|bus| impossible(bus, noise_ns));
@@ -512,6 +520,11 @@ fn usable(copies: Copies, around: Duration) -> (Copies, Vec<LeftOut>) {
         from: checked("from", copies.from),
     };
     (copies, left_out)
+}
+
+/// The noise of a copy's time, in nanoseconds, where `around` is what takes it.
+fn noise_ns(around: Duration) -> u64 {
+    above(ns(around)) / NOISE_PART
 }
 
 /// What no bus does, if this one did.
@@ -645,6 +658,28 @@ mod tests {
         // What is short is lost in the noise.
         assert_eq!(said(&[(4, 120), (4096, 30), (1 << 16, 5000)]), None);
         assert_eq!(said(&[]), None);
+    }
+
+    /// A guest that something disturbed does not make a long copy shorter than a short one.
+    #[test]
+    fn copies_are_not_corrected_into_what_no_bus_does() {
+        let times = |all: [(u64, u64); 2]| {
+            let all = all.map(|(bytes, us)| (bytes, Duration::from_micros(us)));
+            BTreeMap::from(all)
+        };
+        let bus = Some(Bus {
+            measured: vec![(1 << 18, 40_000), (1 << 20, 45_000)],
+            ..Bus::default()
+        });
+        let native = times([(1 << 18, 80), (1 << 20, 85)]);
+        let corrected = |guest: [(u64, u64); 2]| {
+            let guest = times(guest);
+            next(&bus, (&native, &guest), 0, 4000).unwrap().measured
+        };
+        let disturbed = corrected([(1 << 18, 80), (1 << 20, 115)]);
+        assert_eq!(disturbed, [(1 << 18, 40_000), (1 << 20, 45_000)]);
+        let quiet = corrected([(1 << 18, 79), (1 << 20, 86)]);
+        assert_eq!(quiet, [(1 << 18, 41_000), (1 << 20, 44_000)]);
     }
 
     /// So many launches are in what they take.

@@ -523,6 +523,18 @@ fn files_that_are_no_recordings_are_refused_in_a_sentence() {
     assert!(pipe.contains("is no regular file"), "{pipe}");
 }
 
+/// Which of the two a call is of is not known.
+#[test]
+fn two_sessions_of_one_number_are_refused() {
+    let mut twice = recording();
+    append(&mut twice, &opened(), &[]);
+    let error = agent(&twice).err().unwrap_or_default();
+    assert!(
+        error.contains("two of its sessions have the number 1: record"),
+        "{error}"
+    );
+}
+
 #[test]
 fn one_session_more_than_recorded_is_refused() {
     let agent = agent(&recording()).unwrap();

@@ -71,6 +71,9 @@ pub fn contention(args: &CalibrateContentionArgs) -> Result<(), CalibrateError> 
     args.out.as_deref().map(to_extend).transpose()?;
     let contended = measure(args)?;
     let is_shown = shows(&shown(&contended));
+    if let Some(doubt) = contended.doubt() {
+        say(format!("gil: {doubt}\n").as_bytes(), None);
+    }
     extend(args.out.as_deref(), |profile| {
         profile.contention = Some(contended.contention);
     })?;
@@ -292,7 +295,7 @@ fn shown(contended: &Contended) -> String {
     let ms = |time: &Duration| time.as_secs_f64() * 1e3;
     format!(
         "{}: {} jobs at once take {:.3} ms each, one alone {:.3} ms\n\
-         contention factor {:.3}, the median of {} from {:.3} to {:.3}\n",
+         contention factor {:.3}, the median of {} pairs' ratios, from {:.3} to {:.3}\n",
         Words::from(contention.device.as_str()),
         contention.processors,
         ms(at_once),
@@ -328,7 +331,7 @@ mod tests {
         assert_eq!(
             text,
             "a GPU: 4 jobs at once take 3.059 ms each, one alone 1.460 ms\n\
-             contention factor 2.095, the median of 20 from 2.061 to 2.170\n"
+             contention factor 2.095, the median of 20 pairs' ratios, from 2.061 to 2.170\n"
         );
     }
 

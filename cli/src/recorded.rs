@@ -9,14 +9,13 @@
 use crate::apart::{self, Same, is_same};
 use crate::args::RunArgs;
 use crate::output::{NotReplaced, Output, OutputError, TakeError, Taken};
-use crate::say::{READ_WITHIN, say};
 use crate::signals::Signalled;
 use gil_board_client::boards::BoardsError;
 use gil_files::container::FileType;
 use gil_files::{calls, recording};
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
-use gil_trace::{TraceError, merge};
+use gil_trace::{Trace, TraceError, merge};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, DirEntry, File};
@@ -53,6 +52,11 @@ pub enum RecordedError {
     /// It is of another kind.
     #[error(transparent)]
     NotReplaced(#[from] NotReplaced),
+    /// Nothing can be added to it.
+    #[error(
+        "what a live board answers cannot be added to the recording, or name a new one with --record: {0}"
+    )]
+    NotWhole(TraceError),
 }
 
 /// A recording under way.
@@ -164,10 +168,19 @@ pub fn begin(
         let _taken = take((RECORD, path, recording::FILE), link, args.timeout)?;
         return Ok(Recorded::Elsewhere { _taken });
     };
+    // Before the run, which may take hours, and not behind it.
+    check_whole(&place).map_err(RecordedError::NotWhole)?;
     let folder = folder_of(&place);
     let written = beside(&place, signalled).at(folder)?;
     symlink(written.file.path(), link).at(link)?;
     Ok(Recorded::Beside { written, place })
+}
+
+/// Reads a recording to its end.
+fn check_whole(place: &Path) -> Result<(), TraceError> {
+    let mut trace = Trace::open(place)?;
+    while trace.next_entry()?.is_some() {}
+    trace.check_whole()
 }
 
 fn folder_of(place: &Path) -> &Path {
@@ -270,7 +283,6 @@ impl Recorded {
             return;
         }
         if let Err(error) = add(written.file.path(), &place, signalled) {
-            say(format!("gil: {error}\n").as_bytes(), Some(READ_WITHIN));
             *exit = Exit::bridge(error.to_string());
         }
     }

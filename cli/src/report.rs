@@ -22,19 +22,19 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
         false => shown(&document),
     };
     if let Some(warning) = &document.run.warning {
-        let _ = writeln!(text, "gil: {warning}");
+        text += &harmless(&format!("gil: {warning}"));
     }
     let mut exit = document.exit.clone();
     if let Some(path) = &args.json
         && let Err(error) = write_json(path, &document, args.timeout)
     {
-        let _ = writeln!(text, "gil: {error}");
+        text += &harmless(&format!("gil: {error}"));
         if exit.code == 0 {
             exit = Exit::bridge(error.to_string());
         }
     }
     if let Some(reason) = &document.exit.reason {
-        let _ = writeln!(text, "gil: {reason}");
+        text += &harmless(&format!("gil: {reason}"));
     }
     say(text.as_bytes(), args.timeout.map(|_| READ_WITHIN));
     exit

@@ -114,7 +114,7 @@ impl RunError {
 /// Runs the program; writes its output, and the report.
 pub fn run(args: &RunArgs) -> Exit {
     if let Err(error) = recorded::check_json(args) {
-        eprintln!("gil: {error}");
+        eprint!("{}", report::harmless(&format!("gil: {error}")));
         return Exit::bridge(error.to_string());
     }
     let progress = Progress::new(args.quiet);

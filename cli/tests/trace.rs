@@ -3,6 +3,7 @@
 use gil_files::container::{Compression, pieces};
 use gil_files::recording::{FILE, Record, SessionClosed, SessionOpened};
 use nix::fcntl::{Flock, FlockArg};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -231,4 +232,8 @@ fn a_recording_that_a_run_writes_is_listed_and_not_merged() {
     assert_eq!(std::fs::read(bench.path("a")).unwrap(), recording(42));
     drop(reads);
     assert_eq!(merge(["b", "c"], "a").0, Some(0));
+    // What programs sent is for nobody else, as in a run's recording.
+    assert_eq!(merge(["b", "c"], "new").0, Some(0));
+    let mode = std::fs::metadata(bench.path("new")).unwrap().permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
 }

@@ -305,6 +305,32 @@ fn what_was_not_recorded_is_served_by_a_live_board_and_added() {
     assert_eq!(names.count(), 1, "nothing is left beside it");
 }
 
+/// What could not be added is said before the run, once, and a run with a recording of its own goes on.
+#[test]
+fn a_live_board_does_not_add_to_a_recording_that_is_cut() {
+    let recorded = Recorded::new();
+    let [file, other] = ["trace", "other"].map(|it| recorded.path(it).display().to_string());
+    products(&["--record", &file], "2").ok();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.truncate(bytes.len() - 9);
+    std::fs::write(&file, &bytes).unwrap();
+    let replay = format!("replay:{file}");
+    let live = ["--board", &replay, "--replay-live", "local"];
+    let refused = products(&live, "3");
+    assert_eq!((refused.code, &*refused.stdout), (Some(125), ""));
+    let said = refused
+        .stderr
+        .matches("cannot be added to the recording")
+        .count();
+    assert!(
+        said == 1 && refused.stderr.contains("--record"),
+        "{refused:#?}"
+    );
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    let elsewhere = products(&[&live[..], &["--record", &other]].concat(), "3").ok();
+    assert!(elsewhere.stdout.contains("3 products"), "{elsewhere:#?}");
+}
+
 #[test]
 fn a_run_on_a_live_board_is_recorded_elsewhere_if_so_wanted() {
     let recorded = Recorded::new();

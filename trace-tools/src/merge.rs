@@ -15,7 +15,7 @@ use nix::fcntl::Flock;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -124,7 +124,8 @@ impl<'p> Replaced<'p> {
             return Ok(new);
         }
         let mut options = File::options();
-        let file = options.write(true).create(true).truncate(false);
+        // As a run's: what programs sent is in it.
+        let file = options.write(true).create(true).truncate(false).mode(0o600);
         let file = file.open(self.path)?;
         if !file.metadata()?.is_file() {
             return Ok(file);

@@ -1,6 +1,7 @@
 //! A recording, read from its beginning to its end.
 
 use crate::lock::{self, Held};
+use gil_files::calls;
 use gil_files::container::{self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored};
 use gil_files::recording::{self, FILE, Record, SessionOpened};
 use std::collections::HashMap;
@@ -63,6 +64,12 @@ pub enum TraceError {
     /// More sessions than any run has.
     #[error("{}: it has more than {SESSIONS_MAX} sessions, which no run has: record the run again", path.display())]
     Sessions {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A log of calls, which is another file.
+    #[error("{} is a log of calls, no recording: see `gil report {}`", path.display(), path.display())]
+    Calls {
         /// The file.
         path: PathBuf,
     },
@@ -530,6 +537,9 @@ fn check_header(path: &Path, begin: &[u8]) -> Result<(), TraceError> {
     header[..begin.len()].copy_from_slice(begin);
     let magic = &begin[..begin.len().min(FILE.magic.len())];
     let is_cut = begin.len() < HEADER_LEN && FILE.magic.starts_with(magic);
+    if begin.starts_with(&calls::FILE.magic) {
+        return Err(TraceError::Calls { path: path() });
+    }
     let checked = match (begin.is_empty(), is_cut) {
         (true, _) => Err(FileError::Empty),
         (false, true) => return Err(TraceError::Header { path: path() }),

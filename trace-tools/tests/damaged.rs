@@ -124,6 +124,8 @@ fn what_is_no_recording_is_refused() {
     assert!(file(b"").contains("the file is empty: check"));
     assert!(file(b"#!/bin/sh\n").contains("is no gil recording"));
     assert!(file(&[0; 5000]).contains("is no gil recording"));
+    let calls = gil_files::calls::FILE.header();
+    assert!(file(&calls).contains("is a log of calls, no recording: see `gil report "));
     assert!(file(b"gil-trace").contains("ends within its header: record"));
     let mut newer = small(Compression::None).bytes;
     newer[12] = 8;

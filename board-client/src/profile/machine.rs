@@ -352,7 +352,7 @@ pub enum MachineError {
     OneThread(String),
     /// Nobody knows what that changes.
     #[error(
-        "a target or a governor and no [parts.API], such as [parts.gles]: say which parts of an operation's time change"
+        "a target or a governor and no [parts.API], such as [parts.opencl] or [parts.gles]: say which parts of an operation's time change"
     )]
     Parts,
     /// A target that is too far from the board.
@@ -753,11 +753,17 @@ mod tests {
                 threads: Some(0.0),
                 ..Parts::default()
             };
-            profile.check_machines().err().map(|error| error.to_string())
+            profile
+                .check_machines()
+                .err()
+                .map(|error| error.to_string())
         };
         assert_eq!(refused(0.3335), None);
         let said = refused(0.34).unwrap_or_default();
-        assert!(said.contains("all parts together") && said.contains("1.008"), "{said}");
+        assert!(
+            said.contains("all parts together") && said.contains("1.008"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -181,6 +181,10 @@ impl Recording {
             ReadError::Cut => fail(io::ErrorKind::UnexpectedEof.into()),
         })?;
         let path = path.into();
+        if let Some(session) = sessions.repeated {
+            return Err(ReplayError::Repeated { path, session });
+        }
+        let sessions = sessions.all;
         Ok(Self {
             path,
             sessions,
@@ -252,7 +256,7 @@ impl Read for At<'_> {
 fn read_sessions(
     reader: &mut impl Read,
     total: u64,
-) -> Result<(Vec<RecordedSession>, Option<Rest>), ReadError> {
+) -> Result<(Sessions, Option<Rest>), ReadError> {
     let mut rest = None;
     let mut sessions = Sessions::default();
     let mut at = HEADER_LEN as u64;
@@ -271,7 +275,7 @@ fn read_sessions(
             }
         }
     }
-    Ok((sessions.all, rest))
+    Ok((sessions, rest))
 }
 
 /// Adds the record at `at`, and says where it ends; `None` at the file's end.
@@ -294,6 +298,8 @@ fn next(
 struct Sessions {
     all: Vec<RecordedSession>,
     places: HashMap<u64, usize>,
+    /// A number that two of them have.
+    repeated: Option<u64>,
 }
 
 impl Sessions {
@@ -354,7 +360,8 @@ impl Sessions {
     }
 
     fn open(&mut self, opened: SessionOpened) {
-        self.places.insert(opened.session, self.all.len());
+        let earlier = self.places.insert(opened.session, self.all.len());
+        self.repeated = self.repeated.or(earlier.map(|_| opened.session));
         self.all.push(RecordedSession {
             pointer_bits: opened.pointer_bits,
             apis: opened.apis,

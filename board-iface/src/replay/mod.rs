@@ -62,6 +62,14 @@ pub enum ReplayError {
         /// What is wrong.
         error: FileError,
     },
+    /// No recording that `gil` wrote has that: which session is meant is not known.
+    #[error("{}: two of its sessions have the number {session}: record the run again", path.display())]
+    Repeated {
+        /// The file.
+        path: PathBuf,
+        /// The number.
+        session: u64,
+    },
     /// More sessions are opened than were recorded.
     #[error(
         "the recording holds {} and one more was opened: {}",

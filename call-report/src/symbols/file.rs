@@ -35,7 +35,8 @@ impl File {
     /// Reads one; none if it is no such file.
     pub(super) fn open(path: &Path) -> Option<Self> {
         let meta = fs::metadata(path).ok()?;
-        if !meta.is_file() || meta.len() > FILE_MAX {
+        // Of what the kernel makes as it is read, which may never end, the length is 0.
+        if !meta.is_file() || !(1..=FILE_MAX).contains(&meta.len()) {
             return None;
         }
         Self::read(&fs::read(path).ok()?)

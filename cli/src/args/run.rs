@@ -516,7 +516,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "write a number of seconds")?;
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("write a number of seconds above 0".into()),
+        _ => Err("write a number of seconds above 0 and below 1.8e19".into()),
     }
 }
 
