@@ -352,7 +352,7 @@ pub enum MachineError {
     OneThread(String),
     /// Nobody knows what that changes.
     #[error(
-        "a target or a governor and no [parts.API], such as [parts.opencl] or [parts.gles]: say which parts of an operation's time change"
+        "a target or a governor and no [parts.API], such as [parts.gles]: say which parts of an operation's time change"
     )]
     Parts,
     /// A target that is too far from the board.
