@@ -814,7 +814,7 @@ int main(void)
 	own_stream();
 	chain = lasts(1);
 	branches = lasts(0);
-	printf("ok %.3f ms as a chain, %.3f ms beside each other\n", chain, branches);
+	printf("ok %.0f ms as a chain, %.0f ms beside each other\n", chain, branches);
 	IS(branches > 0 && chain > 2 * branches);
 	others();
 	OK(cuStreamDestroy_v2(stream));
