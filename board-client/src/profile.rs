@@ -175,10 +175,10 @@ pub struct Fitted {
     /// Programs that the fit is over.
     pub programs: u32,
     /// With 95 % confidence the scale is within so much of the one above; 0 if none was fitted.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub scale_within: f64,
     /// The same of the offset, in nanoseconds.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub offset_within_ns: f64,
     /// Programs that the fit is not over.
     pub left_out: u32,
@@ -188,7 +188,7 @@ pub struct Fitted {
     pub worst_error: f64,
 }
 
-fn is_none(within: &f64) -> bool {
+fn is_zero(within: &f64) -> bool {
     *within == 0.0
 }
 

@@ -54,7 +54,7 @@ pub enum RecordedError {
     NotReplaced(#[from] NotReplaced),
     /// Nothing can be added to it.
     #[error(
-        "what a live board answers cannot be added to the recording, or name a new one with --record: {0}"
+        "a live board's answers cannot be added to the recording: {0}, or name a new one with --record"
     )]
     NotWhole(TraceError),
 }
