@@ -9,16 +9,19 @@
 //!   with it.
 //! - [`Mappings`]: where a GPU's address space has its buffers.
 //! - [`Differ`]: finds what changed in shared memory since a copy of it was taken.
+//! - [`exact_changes`]: the same to the byte, where both sides change it.
 
 #![deny(unsafe_code)]
 
 mod diff;
+mod exact;
 mod extents;
 mod mappings;
 mod outstanding;
 mod ram;
 
 pub use diff::{Differ, LINE};
+pub use exact::{exact_changes, joined};
 pub use extents::{Extents, ExtentsError};
 pub use gil_uapi::{Extent, GuestAddress, GuestLength};
 pub use mappings::{Buffer, GpuAddress, Mapping, MappingError, Mappings};

@@ -5,13 +5,29 @@ use foldhash::HashMap;
 use gil_address_tables::{Extents, Outstanding};
 use gil_timing::Event;
 use gil_uapi::GuestLength;
+use gil_wire::differences::{self, DifferencesError};
 use std::collections::BTreeSet;
+
+/// What was made of a region: bytes, and where in it they begin. The places rise, and no two
+/// overlap.
+pub type Made = Vec<(usize, Vec<u8>)>;
+
+/// How a submission's output says what it has of its regions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Bytes from the beginning of a region on.
+    #[default]
+    Beginning,
+    /// [Differences](differences): what its operation changed.
+    Differences,
+}
 
 /// One submission's held output.
 #[derive(Debug, Default)]
 struct Output {
-    /// Bytes of each region, once the board sent them.
-    bytes: Vec<Vec<u8>>,
+    form: Form,
+    /// What is made of each region, once the board sent it.
+    made: Vec<Made>,
     /// When the operation ends, once that is known.
     end_ns: Option<u64>,
     /// The event that it signals.
@@ -35,8 +51,8 @@ pub struct Due {
     pub seq: u64,
     /// Its simulated end.
     pub end_ns: u64,
-    /// Where each region lies, and the bytes for its beginning.
-    pub regions: Vec<(Extents, Vec<u8>)>,
+    /// Where each region lies, and what is made of it.
+    pub regions: Vec<(Extents, Made)>,
 }
 
 /// Input that overlaps with output not made yet.
@@ -46,12 +62,13 @@ pub struct Unresolved;
 impl Held {
     /// Holds a submission's out regions; their bytes come later, and end with
     /// the operation that signals `event`.
-    pub fn insert(&mut self, seq: u64, event: Option<Event>, regions: Vec<Extents>) {
+    pub fn insert(&mut self, seq: u64, event: Option<Event>, form: Form, regions: Vec<Extents>) {
         let len = regions.iter().map(Extents::len).sum();
         self.len = self.len.saturating_add(len);
         self.outstanding.insert(seq, regions);
         let output = Output {
             event,
+            form,
             ..Output::default()
         };
         self.outputs.insert(seq, output);
@@ -73,13 +90,32 @@ impl Held {
         regions.iter().map(|region| region.len().0).collect()
     }
 
-    /// The board sent the beginning of a submission's region.
-    pub fn fill(&mut self, seq: u64, region: usize, bytes: Vec<u8>) {
-        if let Some(output) = self.outputs.get_mut(&seq) {
-            let len = output.bytes.len().max(region + 1);
-            output.bytes.resize(len, Vec::new());
-            output.bytes[region] = bytes;
-        }
+    /// The board sent what is made of a submission's region.
+    ///
+    /// # Errors
+    /// [`DifferencesError`]: nothing is made of it.
+    pub fn fill(
+        &mut self,
+        seq: u64,
+        region: usize,
+        bytes: Vec<u8>,
+    ) -> Result<(), DifferencesError> {
+        let all = self.outstanding.get(seq).unwrap_or_default();
+        let room = all.get(region).map_or(0, |it| it.len().to_usize());
+        let Some(output) = self.outputs.get_mut(&seq) else {
+            return Ok(());
+        };
+        let made = match output.form {
+            Form::Beginning => vec![(0, bytes)],
+            Form::Differences => differences::decode(&bytes, room)?
+                .into_iter()
+                .map(|(at, bytes)| (at, bytes.to_vec()))
+                .collect(),
+        };
+        let len = output.made.len().max(region + 1);
+        output.made.resize(len, Vec::new());
+        output.made[region] = made;
+        Ok(())
     }
 
     /// Forgets a submission.
@@ -152,7 +188,7 @@ impl Held {
         let extents = self.outstanding.remove(seq).unwrap_or_default();
         let len = extents.iter().map(Extents::len).sum();
         self.len = self.len.saturating_sub(len);
-        let regions = extents.into_iter().zip(output.bytes).collect();
+        let regions = extents.into_iter().zip(output.made).collect();
         Due {
             seq,
             end_ns,
@@ -196,13 +232,15 @@ impl Held {
         overlaps.sort_by_key(|overlap| (self.end(overlap.seq), overlap.seq));
         for overlap in overlaps {
             let output = self.outputs.get(&overlap.seq);
-            let Some(made) = output.and_then(|output| output.bytes.get(overlap.region)) else {
-                continue;
-            };
-            let from = overlap.from as usize..made.len().min((overlap.from + overlap.len) as usize);
-            if let Some(made) = made.get(from) {
-                let at = overlap.at as usize;
-                bytes[at..at + made.len()].copy_from_slice(made);
+            let made = output.and_then(|output| output.made.get(overlap.region));
+            let shared = overlap.from as usize..(overlap.from + overlap.len) as usize;
+            for (at, made) in made.into_iter().flatten() {
+                let from = shared.start.max(*at);
+                let end = shared.end.min(at + made.len());
+                if let Some(made) = made.get(from - at..end.saturating_sub(*at)) {
+                    let place = overlap.at as usize + from - shared.start;
+                    bytes[place..place + made.len()].copy_from_slice(made);
+                }
             }
         }
     }
@@ -224,8 +262,9 @@ mod tests {
     fn held(list: &[One]) -> Held {
         let mut held = Held::default();
         for &(seq, gpa, len, bytes, end_ns) in list {
-            held.insert(seq, Some(seq + 100), vec![region(gpa, len)]);
-            held.fill(seq, 0, bytes.to_vec());
+            let regions = vec![region(gpa, len)];
+            held.insert(seq, Some(seq + 100), Form::Beginning, regions);
+            held.fill(seq, 0, bytes.to_vec()).unwrap();
             if let Some(end_ns) = end_ns {
                 held.resolve(seq, end_ns);
             }
@@ -279,5 +318,46 @@ mod tests {
         let mut tail = *b"..";
         held.overlay(&region(6, 2), &mut tail);
         assert_eq!(&tail, b"..");
+    }
+
+    /// As many bytes at each of two places of eight.
+    fn differences() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        differences::encode(b"....abcd....efgh....", &[4..8, 12..16], &mut bytes);
+        bytes.truncate(8 + 4 + 8 + 4);
+        bytes
+    }
+
+    #[test]
+    fn differences_leave_what_is_between_them_alone() {
+        let mut held = Held::default();
+        held.insert(1, Some(101), Form::Differences, vec![region(0, 40)]);
+        held.fill(1, 0, differences()).unwrap();
+        held.resolve(1, 10);
+        let mut bytes = [b'-'; 40];
+        held.overlay(&region(0, 40), &mut bytes);
+        assert_eq!(&bytes[..20], b"----abcd----efgh----");
+        // A region that begins within one of them, and ends within the other.
+        let mut bytes = [b'-'; 8];
+        held.overlay(&region(6, 8), &mut bytes);
+        assert_eq!(&bytes, b"cd----ef");
+        let mut bytes = [b'-'; 4];
+        held.overlay(&region(8, 4), &mut bytes);
+        assert_eq!(&bytes, b"----");
+        let due = held.take_due(10);
+        let made = vec![(4, b"abcd".to_vec()), (12, b"efgh".to_vec())];
+        assert_eq!(due[0].regions, [(region(0, 40), made)]);
+    }
+
+    #[test]
+    fn differences_beyond_a_region_are_none() {
+        let mut held = Held::default();
+        held.insert(1, Some(101), Form::Differences, vec![region(0, 14)]);
+        assert!(held.fill(1, 0, differences()).is_err());
+        held.resolve(1, 10);
+        let mut bytes = [b'-'; 14];
+        held.overlay(&region(0, 14), &mut bytes);
+        assert_eq!(bytes, [b'-'; 14]);
+        assert!(held.take_due(10)[0].regions.is_empty());
     }
 }

@@ -45,6 +45,9 @@ extern __typeof__(cuGraphLaunch) cuGraphLaunch_ptsz;
 extern __typeof__(cuStreamBeginCapture_v2) cuStreamBeginCapture_v2_ptsz;
 extern __typeof__(cuStreamBeginCaptureToGraph) cuStreamBeginCaptureToGraph_ptsz;
 extern __typeof__(cuStreamEndCapture) cuStreamEndCapture_ptsz;
+extern __typeof__(cuMemPrefetchAsync) cuMemPrefetchAsync_ptsz;
+extern __typeof__(cuMemPrefetchAsync_v2) cuMemPrefetchAsync_v2_ptsz;
+extern __typeof__(cuStreamAttachMemAsync) cuStreamAttachMemAsync_ptsz;
 extern __typeof__(cuStreamGetCaptureInfo_v3) cuStreamGetCaptureInfo_v3_ptsz;
 extern __typeof__(cuStreamGetCaptureInfo_v2) cuStreamGetCaptureInfo_v2_ptsz;
 extern __typeof__(cuStreamGetCaptureInfo) cuStreamGetCaptureInfo_ptsz;
@@ -742,6 +745,26 @@ _Static_assert(SAME(__typeof__(&cuGraphNodeSetParams), CUresult (*)(CUgraphNode 
 	"cuGraphNodeSetParams");
 _Static_assert(SAME(__typeof__(&cuGraphExecNodeSetParams), CUresult (*)(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams)),
 	"cuGraphExecNodeSetParams");
+_Static_assert(SAME(__typeof__(&cuMemAllocManaged), CUresult (*)(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)),
+	"cuMemAllocManaged");
+_Static_assert(SAME(__typeof__(&cuMemHostGetDevicePointer_v2), CUresult (*)(CUdeviceptr *pdptr, void *p, unsigned int Flags)),
+	"cuMemHostGetDevicePointer_v2");
+_Static_assert(SAME(__typeof__(&cuMemAdvise), CUresult (*)(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)),
+	"cuMemAdvise");
+_Static_assert(SAME(__typeof__(&cuMemAdvise_v2), CUresult (*)(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location)),
+	"cuMemAdvise_v2");
+_Static_assert(SAME(__typeof__(&cuMemRangeGetAttribute), CUresult (*)(void *data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr devPtr, size_t count)),
+	"cuMemRangeGetAttribute");
+_Static_assert(SAME(__typeof__(&cuMemRangeGetAttributes), CUresult (*)(void **data, size_t *dataSizes, CUmem_range_attribute *attributes, size_t numAttributes, CUdeviceptr devPtr, size_t count)),
+	"cuMemRangeGetAttributes");
+_Static_assert(SAME(__typeof__(&cuStreamAttachMemAsync), CUresult (*)(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)),
+	"cuStreamAttachMemAsync");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchAsync_ptsz), CUresult (*)(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)),
+	"cuMemPrefetchAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchAsync_v2_ptsz), CUresult (*)(CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream)),
+	"cuMemPrefetchAsync_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamAttachMemAsync_ptsz), CUresult (*)(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)),
+	"cuStreamAttachMemAsync_ptsz");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -767,6 +790,8 @@ _Static_assert(sizeof(CUmemAllocationHandleType) == sizeof(int32_t), "CUmemAlloc
 _Static_assert(sizeof(CUmemAllocationType) == sizeof(int32_t), "CUmemAllocationType");
 _Static_assert(sizeof(CUmemLocationType) == sizeof(int32_t), "CUmemLocationType");
 _Static_assert(sizeof(CUmemPool_attribute) == sizeof(int32_t), "CUmemPool_attribute");
+_Static_assert(sizeof(CUmem_advise) == sizeof(int32_t), "CUmem_advise");
+_Static_assert(sizeof(CUmem_range_attribute) == sizeof(int32_t), "CUmem_range_attribute");
 _Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
@@ -1055,12 +1080,28 @@ _Static_assert((int64_t)(CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 8, "CU_MEMPOOL_ATTR_U
 _Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_NONE) == 0, "CU_MEM_ACCESS_FLAGS_PROT_NONE");
 _Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_READ) == 1, "CU_MEM_ACCESS_FLAGS_PROT_READ");
 _Static_assert((int64_t)(CU_MEM_ACCESS_FLAGS_PROT_READWRITE) == 3, "CU_MEM_ACCESS_FLAGS_PROT_READWRITE");
+_Static_assert((int64_t)(CU_MEM_ADVISE_SET_ACCESSED_BY) == 5, "CU_MEM_ADVISE_SET_ACCESSED_BY");
+_Static_assert((int64_t)(CU_MEM_ADVISE_SET_PREFERRED_LOCATION) == 3, "CU_MEM_ADVISE_SET_PREFERRED_LOCATION");
+_Static_assert((int64_t)(CU_MEM_ADVISE_SET_READ_MOSTLY) == 1, "CU_MEM_ADVISE_SET_READ_MOSTLY");
+_Static_assert((int64_t)(CU_MEM_ADVISE_UNSET_ACCESSED_BY) == 6, "CU_MEM_ADVISE_UNSET_ACCESSED_BY");
+_Static_assert((int64_t)(CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION) == 4, "CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION");
+_Static_assert((int64_t)(CU_MEM_ADVISE_UNSET_READ_MOSTLY) == 2, "CU_MEM_ADVISE_UNSET_READ_MOSTLY");
 _Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_MANAGED) == 2, "CU_MEM_ALLOCATION_TYPE_MANAGED");
 _Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_PINNED) == 1, "CU_MEM_ALLOCATION_TYPE_PINNED");
 _Static_assert((int64_t)(CU_MEM_HANDLE_TYPE_NONE) == 0, "CU_MEM_HANDLE_TYPE_NONE");
 _Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_DEVICE) == 1, "CU_MEM_LOCATION_TYPE_DEVICE");
 _Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST) == 2, "CU_MEM_LOCATION_TYPE_HOST");
 _Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST_NUMA) == 3, "CU_MEM_LOCATION_TYPE_HOST_NUMA");
+_Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) == 4, "CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT");
+_Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_INVALID) == 0, "CU_MEM_LOCATION_TYPE_INVALID");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) == 3, "CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION) == 4, "CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) == 8, "CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE) == 7, "CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION) == 2, "CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID) == 6, "CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE) == 5, "CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE");
+_Static_assert((int64_t)(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY) == 1, "CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY");
 _Static_assert((int64_t)(CU_MODULE_EAGER_LOADING) == 1, "CU_MODULE_EAGER_LOADING");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) == 16, "CU_POINTER_ATTRIBUTE_ACCESS_FLAGS");
 _Static_assert((int64_t)(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES) == 14, "CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES");

@@ -83,6 +83,12 @@ pub fn ends_frame(op: Op) -> bool {
     api(op.api()).is_some_and(|api| api.frames.contains(&op.entry()))
 }
 
+/// Whether a call's operation brings, as its output, what it changed in its regions, as
+/// [differences](crate::differences): the other bytes stay as the guest has them.
+pub fn makes_differences(op: Op) -> bool {
+    api(op.api()).is_some_and(|api| api.differences.contains(&op.entry()))
+}
+
 /// Whether a call's output is differences from copies: what the board has in buffers, or in
 /// windows of a GPU's memory.
 pub fn is_fetch(op: Op) -> bool {

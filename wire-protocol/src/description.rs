@@ -37,6 +37,9 @@ pub struct Api {
     pub calls: &'static [CallInfo],
     /// Those of its calls that end a frame, by number.
     pub frames: &'static [u16],
+    /// Those whose output is [what differs](crate::differences) in their regions from what
+    /// was there when their operations began, by number.
+    pub differences: &'static [u16],
     /// What a call leaves behind in its session.
     pub effect: EffectOf,
     /// The queue on which a call puts its operation, by its arguments; `None` if they do

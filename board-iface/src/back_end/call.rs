@@ -60,16 +60,36 @@ impl Block {
 #[derive(Debug, Default)]
 pub struct Memory {
     regions: Vec<Region>,
+    /// Bytes of its out region that go back, if these are not all.
+    made: Option<usize>,
     _blocks: Vec<Block>,
     _shared: Vec<Hold>,
     _frees: Option<Frees>,
 }
 
 impl Memory {
-    /// Its out regions, whole, in order.
+    /// Its out regions, whole or as far as was [made](Self::make), in order.
     pub fn outputs(self) -> Vec<board::Output> {
         let outs = self.regions.into_iter().filter(|r| r.dir().is_out());
-        outs.map(board::Output::whole).collect()
+        let output = |region: Region| match self.made {
+            Some(len) if len < region.len() => board::Output::Bytes { region, len },
+            _ => board::Output::whole(region),
+        };
+        outs.map(output).collect()
+    }
+
+    /// Puts what `make` makes of its first out region's bytes in their place; as many go back.
+    /// What is longer than the region is not put there, and nothing goes back.
+    pub fn make(&mut self, make: impl FnOnce(&[u8]) -> Vec<u8>) {
+        let out = self.regions.iter_mut().find(|region| region.dir().is_out());
+        if let Some(region) = out {
+            let made = make(region.bytes());
+            let room = region.bytes_mut().get_mut(..made.len());
+            self.made = Some(room.map_or(0, |room| {
+                room.copy_from_slice(&made);
+                made.len()
+            }));
+        }
     }
 
     /// As many outputs without bytes: of an operation that failed.
@@ -399,6 +419,7 @@ impl Call {
         let regions = self.slots.iter_mut().filter_map(|slot| slot.region.take());
         Memory {
             regions: regions.collect(),
+            made: None,
             _blocks: std::mem::take(&mut self.blocks),
             _shared: std::mem::take(&mut self.shared),
             _frees: self.frees.take().map(|(which, to)| Frees::new(which, to)),
@@ -411,6 +432,7 @@ impl Call {
         for slot in self.slots.iter_mut().filter(|slot| slot.region.is_none()) {
             slot.region = regions.next();
             let len = slot.region.as_ref().map_or(0, Region::len);
+            let len = memory.made.map_or(len, |made| made.min(len));
             slot.back = if slot.is_out { len } else { 0 };
         }
     }

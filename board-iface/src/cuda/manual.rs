@@ -9,6 +9,7 @@ use super::logs::Logs;
 use super::memory::Owner;
 use super::occupancy;
 use super::session::{Context, Data, Function, Session};
+use super::shared;
 use super::support::Board;
 use crate::back_end::{Call, Current, Enqueues, Objects, References, Refusal};
 use gil_cuda_common::image;
@@ -400,7 +401,29 @@ impl Manual for Board {
         })
     }
 
+    fn gil_share_memory(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareMemoryArgs,
+    ) -> Result<wire::GilShareMemoryReply, Refusal> {
+        let (result, address) = session.share(call, args.current, args.bytes)?;
+        Ok(wire::GilShareMemoryReply { result, address })
+    }
+
+    fn gil_share_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareFreeArgs,
+    ) -> Result<wire::GilShareFreeReply, Refusal> {
+        let result = session.unshare(call, (args.current, args.address))?;
+        Ok(wire::GilShareFreeReply { result })
+    }
+
     on_memory! {
+        gil_share_up, wire::GilShareUpArgs<'_>, GilShareUpReply, |session, call, at, a|
+            session.share_up(call, at, (shared::part(a.address, a.offset, a.bytes)?, &a.data));
+        gil_share_down, wire::GilShareDownArgs, GilShareDownReply, |session, call, at, a|
+            session.share_down(call, at, (shared::part(a.address, a.offset, a.bytes)?, a.data));
         cu_event_record, wire::CuEventRecordArgs, CuEventRecordReply, |session, call, at, _a|
             session.put(call, at, None);
         gil_mark, wire::GilMarkArgs, GilMarkReply, |session, call, at, _a|

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum Owner {
     /// It was allocated in this context, and is freed by its address.
     Context(Handle),
+    /// It was allocated in this context, and the program [shares](super::shared) it.
+    Shared(Handle),
     /// It was allocated in the order of a stream of this context, and is freed by its address.
     Stream(Handle),
     /// It is a variable of this module of this context.
@@ -24,9 +26,10 @@ impl Owner {
     /// The context.
     pub fn context(self) -> Handle {
         match self {
-            Self::Context(context) | Self::Stream(context) | Self::Module { context, .. } => {
-                context
-            }
+            Self::Context(context)
+            | Self::Shared(context)
+            | Self::Stream(context)
+            | Self::Module { context, .. } => context,
         }
     }
 }
@@ -70,10 +73,17 @@ impl Ranges {
         }
     }
 
-    /// Whether memory was allocated at an address.
+    /// Takes out what is shared from an address on.
+    pub fn take_shared(&mut self, address: u64) {
+        if matches!(self.0.get(&address), Some((_, Owner::Shared(_)))) {
+            self.0.remove(&address);
+        }
+    }
+
+    /// Whether memory was allocated at an address, to be freed there.
     pub fn is_allocated(&self, address: u64) -> bool {
         let known = self.0.get(&address);
-        known.is_some_and(|(_, owner)| !matches!(owner, Owner::Module { .. }))
+        known.is_some_and(|(_, owner)| matches!(owner, Owner::Context(_) | Owner::Stream(_)))
     }
 
     /// The addresses of what was allocated in the order of a context's streams.
@@ -116,6 +126,12 @@ mod tests {
             (ranges.of_streams(Handle(1)), ranges.take(300)),
             (vec![], Some(other))
         );
+        ranges.add(400, 8, Owner::Shared(other));
+        assert!(ranges.has(404, 4) && !ranges.is_allocated(400));
+        assert_eq!(ranges.take(400), None, "what is shared is not freed so");
+        ranges.take_shared(100);
+        ranges.take_shared(400);
+        assert!(ranges.has(100, 1) && !ranges.has(400, 1));
         ranges.forget(|owner| owner == of_module);
         assert!(!ranges.has(200, 1) && ranges.has(100, 1));
         assert_eq!(ranges.take(100), Some(Handle(1)));

@@ -36,6 +36,7 @@ mod pinned;
 mod pools;
 mod rectangles;
 pub mod session;
+mod shared;
 pub mod support;
 mod textures;
 

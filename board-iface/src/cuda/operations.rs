@@ -5,6 +5,7 @@
 use super::driver::Driver;
 use super::generated::types::*;
 use super::pinned::Staged;
+use super::shared::Snapshot;
 use crate::back_end::call::Memory;
 use crate::back_end::operations::Finished;
 use crate::board::Ended;
@@ -94,6 +95,8 @@ pub struct Running {
     pub needs: Needs,
     /// The pinned memory that it copies from or to, if it does.
     pub staged: Option<Staged>,
+    /// What the program shares, of which its output is all that the device has there.
+    pub snapshot: Option<Snapshot>,
     /// The call's memory, which the driver may use until the operation ends.
     pub memory: Memory,
 }
@@ -129,7 +132,10 @@ impl Running {
     }
 
     fn measured(&self, driver: &Driver) -> u64 {
-        let Some(begin) = self.begin else { return 0 };
+        // Programs do not ask for these.
+        let Some(begin) = self.begin.filter(|_| self.snapshot.is_none()) else {
+            return 0;
+        };
         let mut milliseconds = 0f32;
         // SAFETY: both events are recorded, and have ended.
         let result = unsafe { (driver.own.cuEventElapsedTime)(&mut milliseconds, begin, self.end) };
@@ -193,6 +199,11 @@ pub struct Operations {
 }
 
 impl Operations {
+    /// Whether none is under way.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Whether there is one of this number.
     pub fn has(&self, number: u64) -> bool {
         self.all.contains_key(&number)

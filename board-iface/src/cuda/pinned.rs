@@ -35,6 +35,23 @@ impl Block {
         self.address
     }
 
+    /// Copies bytes to it, one piece behind the other; where each is then.
+    ///
+    /// # Panics
+    /// If these are more than it has.
+    pub fn gather<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<*const c_void> {
+        let mut at = 0;
+        let put = |piece: &[u8]| {
+            assert!(piece.len() <= self.len - at, "a block has room for all");
+            let place = self.address.wrapping_byte_add(at);
+            // SAFETY: there is room for it; nothing else names the block.
+            unsafe { place.copy_from_nonoverlapping(piece.as_ptr().cast(), piece.len()) };
+            at += piece.len();
+            place.cast_const()
+        };
+        pieces.map(put).collect()
+    }
+
     /// Copies `len` bytes to it.
     ///
     /// # Safety

@@ -8,6 +8,7 @@ use super::linker::Link;
 use super::memory::{Owner, Ranges};
 use super::operations::{Needs, Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged, Window};
+use super::shared::{Shared, Sharing};
 use super::textures::Views;
 use crate::back_end::call::Memory;
 use crate::back_end::dispatch::Dispatch;
@@ -60,6 +61,10 @@ pub struct Session {
     pub(super) staged: Option<Staged>,
     /// What of the device it needs.
     pub(super) copy_needs: Needs,
+    /// Memory that the program shares.
+    pub(super) shared: Shared,
+    /// What is put on its stream next for that.
+    pub(super) sharing: Option<Sharing>,
     /// Textures and surfaces.
     pub(super) views: Views,
     /// The context that is current in the thread of the session's calls.
@@ -166,6 +171,8 @@ impl Session {
             linking_len: 0,
             staged: None,
             copy_needs: Needs::Nothing,
+            shared: Shared::default(),
+            sharing: None,
             views: Views::default(),
             current: Handle::NULL,
         }
@@ -253,6 +260,7 @@ impl Session {
     /// The copy that the last pinned memory was for was not begun.
     pub(super) fn unstage(&mut self, context: Handle) {
         self.copy_needs = Needs::Nothing;
+        self.sharing = None;
         if let (Some(staged), Ok(context)) = (self.staged.take(), self.context(context)) {
             // SAFETY: no operation uses it.
             context.pinned.give(unsafe { staged.end(false) });
@@ -312,6 +320,15 @@ impl Session {
         running.staged = self.staged.take();
         running.needs = needs;
         let took_ns = (call.cpu() - before).as_nanos() as u64;
+        let sharing = self.sharing.take();
+        if sharing.is_some() {
+            // The program made no call for it.
+            call.passes_beside(took_ns);
+        }
+        if let Some(Sharing::Down(snapshot)) = sharing {
+            self.shared.is_under_way(&snapshot);
+            running.snapshot = Some(snapshot);
+        }
         let is_waited_for = call.finishes() && is_waited_for(call.op());
         if is_idle && !is_waited_for {
             running.billed_ns = took_ns;
@@ -372,6 +389,7 @@ impl Session {
                 billed_ns: 0,
                 needs: Needs::Nothing,
                 staged: None,
+                snapshot: None,
                 memory: call.take_memory(),
             }),
             Err(error) => {
@@ -386,16 +404,19 @@ impl Session {
 
     /// The events and the pinned memory of an operation that ended are the next ones'; its own
     /// memory.
-    fn recycle(&mut self, running: Running, finished: &Finished) -> Result<Memory, Refusal> {
+    fn recycle(&mut self, mut running: Running, finished: &Finished) -> Result<Memory, Refusal> {
         let driver = self.driver;
+        let is_done = finished.ending == Ending::Done;
         let context = self.context(running.context)?;
         for event in running.begin.into_iter().chain([running.end]) {
             context.events.give(driver, event);
         }
         if let Some(staged) = running.staged {
-            let is_done = finished.ending == Ending::Done;
             // SAFETY: it ended; what is copied back goes to the operation's memory, which is here.
             context.pinned.give(unsafe { staged.end(is_done) });
+        }
+        if let Some(snapshot) = running.snapshot {
+            self.shared.taken(&snapshot, is_done, &mut running.memory);
         }
         Ok(running.memory)
     }
@@ -519,6 +540,7 @@ impl Session {
             }
         }
         self.ranges.forget(|owner| owner.context() == context);
+        self.shared.forget(context);
         self.views.forget(context);
         let driver = self.driver;
         let mut all = self.pinned_len;

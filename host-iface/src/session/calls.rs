@@ -44,6 +44,11 @@ impl<'a> Call<'a> {
         self.submission.clock.ticks_ns(ticks)
     }
 
+    /// Whether its operation's output is what that changed in its regions.
+    pub(super) fn makes_differences(&self) -> bool {
+        api::makes_differences(self.envelope.op)
+    }
+
     /// Whether its output is differences from copies.
     pub(super) fn brings_differences(&self) -> bool {
         api::is_fetch(self.envelope.op)

@@ -6,7 +6,7 @@ use super::failures::Failures;
 use super::schedule::{End, Pending};
 use crate::held::{Due, Held};
 use crate::mailbox::Answer;
-use crate::memory::write_region;
+use crate::memory::write_ranges;
 use crate::printed::Printed;
 use gil_address_tables::Extents;
 use gil_timing::Event;
@@ -102,7 +102,20 @@ impl Delivery {
             return;
         };
         for (region, bytes) in bytes.into_iter().enumerate() {
-            self.held.fill(seq, region, bytes);
+            self.fill(context, (seq, region), bytes);
+        }
+    }
+
+    /// The board made this of a submission's region.
+    pub(super) fn fill(
+        &mut self,
+        context: &mut Context<'_>,
+        (seq, region): (u64, usize),
+        bytes: Vec<u8>,
+    ) {
+        if let Err(error) = self.held.fill(seq, region, bytes) {
+            let text = format!("output is dropped: the board's differences are none: {error}");
+            context.events.warn(text);
         }
     }
 
@@ -173,8 +186,9 @@ impl Delivery {
 }
 
 fn deliver_one(context: &mut Context<'_>, now_ns: u64, due: &Due) {
-    for (extents, bytes) in &due.regions {
-        if let Err(error) = write_region(context.memory, extents, bytes) {
+    for (extents, made) in &due.regions {
+        let made: Vec<_> = made.iter().map(|(at, bytes)| (*at, &bytes[..])).collect();
+        if let Err(error) = write_ranges(context.memory, extents, &made) {
             let text = format!("output was not delivered: {error}");
             context.events.warn(text);
         }

@@ -4,6 +4,7 @@ use super::Context;
 use super::calls::Call;
 use super::delivery::Delivery;
 use super::exchange::out_regions;
+use crate::held::Form;
 use crate::memory::read_region;
 use gil_address_tables::Extents;
 use gil_transport::client::{Client, ClientError};
@@ -72,7 +73,7 @@ impl Delivery {
             _ => true,
         };
         let outs: Vec<&Extents> = out_regions(main).collect();
-        let at_once = at_once && !main.brings_differences();
+        let at_once = at_once && !main.brings_differences() && !main.makes_differences();
         let is_alone = |index: usize| self.held.overlaps(outs[index]) == Ok(false);
         let slot = |(index, &len): (usize, &u64)| Slot {
             index,
@@ -88,7 +89,12 @@ impl Delivery {
 
     /// Holds a call's output, but for what is in its place; whether there is
     /// any, or may come.
-    pub(super) fn hold(&mut self, main: &Call<'_>, slots: Vec<Slot>) -> bool {
+    pub(super) fn hold(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        slots: Vec<Slot>,
+    ) -> bool {
         let is_placed = !slots.is_empty() && slots.iter().all(|slot| slot.in_place);
         let is_applied = main.brings_differences();
         if is_placed || is_applied || out_regions(main).next().is_none() {
@@ -96,9 +102,13 @@ impl Delivery {
         }
         let outs: Vec<Extents> = out_regions(main).cloned().collect();
         let seq = main.submission.seq;
-        self.held.insert(seq, main.envelope.signals, outs);
+        let form = match main.makes_differences() {
+            true => Form::Differences,
+            false => Form::Beginning,
+        };
+        self.held.insert(seq, main.envelope.signals, form, outs);
         for slot in slots.into_iter().filter(|slot| !slot.in_place) {
-            self.held.fill(seq, slot.index, slot.bytes);
+            self.fill(context, (seq, slot.index), slot.bytes);
         }
         true
     }

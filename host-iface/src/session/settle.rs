@@ -66,7 +66,7 @@ impl Session {
         } = brought;
         let is_refused = is_refused(main, &done);
         let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
-        let is_held = !is_refused && self.delivery.hold(main, slots);
+        let is_held = !is_refused && self.delivery.hold(context, main, slots);
         for (report, bytes) in done.reports.iter().zip(bytes) {
             self.keep_bytes(context, report, bytes);
         }

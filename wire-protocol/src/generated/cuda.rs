@@ -810,10 +810,38 @@ pub const CU_GRAPH_ADD_NODE: Op = Op::new(API, 680);
 pub const CU_GRAPH_NODE_SET_PARAMS: Op = Op::new(API, 681);
 /// `cuGraphExecNodeSetParams`.
 pub const CU_GRAPH_EXEC_NODE_SET_PARAMS: Op = Op::new(API, 682);
+/// `cuMemAllocManaged`.
+pub const CU_MEM_ALLOC_MANAGED: Op = Op::new(API, 690);
+/// `cuMemHostGetDevicePointer_v2`.
+pub const CU_MEM_HOST_GET_DEVICE_POINTER_V2: Op = Op::new(API, 691);
+/// `cuMemAdvise`.
+pub const CU_MEM_ADVISE: Op = Op::new(API, 692);
+/// `cuMemAdvise_v2`.
+pub const CU_MEM_ADVISE_V2: Op = Op::new(API, 693);
+/// `cuMemRangeGetAttribute`.
+pub const CU_MEM_RANGE_GET_ATTRIBUTE: Op = Op::new(API, 694);
+/// `cuMemRangeGetAttributes`.
+pub const CU_MEM_RANGE_GET_ATTRIBUTES: Op = Op::new(API, 695);
+/// `cuStreamAttachMemAsync`.
+pub const CU_STREAM_ATTACH_MEM_ASYNC: Op = Op::new(API, 696);
+/// `cuMemPrefetchAsync_ptsz`.
+pub const CU_MEM_PREFETCH_ASYNC_PTSZ: Op = Op::new(API, 697);
+/// `cuMemPrefetchAsync_v2_ptsz`.
+pub const CU_MEM_PREFETCH_ASYNC_V2_PTSZ: Op = Op::new(API, 698);
+/// `cuStreamAttachMemAsync_ptsz`.
+pub const CU_STREAM_ATTACH_MEM_ASYNC_PTSZ: Op = Op::new(API, 699);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
 pub const GIL_RETIRE: Op = Op::new(API, 1002);
+/// `gilShareMemory`.
+pub const GIL_SHARE_MEMORY: Op = Op::new(API, 1003);
+/// `gilShareFree`.
+pub const GIL_SHARE_FREE: Op = Op::new(API, 1004);
+/// `gilShareUp`.
+pub const GIL_SHARE_UP: Op = Op::new(API, 1005);
+/// `gilShareDown`.
+pub const GIL_SHARE_DOWN: Op = Op::new(API, 1006);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -2543,6 +2571,56 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
+        entry: 690,
+        name: "cuMemAllocManaged",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 691,
+        name: "cuMemHostGetDevicePointer_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 692,
+        name: "cuMemAdvise",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 693,
+        name: "cuMemAdvise_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 694,
+        name: "cuMemRangeGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 695,
+        name: "cuMemRangeGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 696,
+        name: "cuStreamAttachMemAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 697,
+        name: "cuMemPrefetchAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 698,
+        name: "cuMemPrefetchAsync_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 699,
+        name: "cuStreamAttachMemAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
         entry: 1001,
         name: "gilMark",
         class: Some(crate::envelope::Class::Enqueue),
@@ -2552,10 +2630,33 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         name: "gilRetire",
         class: Some(crate::envelope::Class::Post),
     },
+    crate::call::CallInfo {
+        entry: 1003,
+        name: "gilShareMemory",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1004,
+        name: "gilShareFree",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1005,
+        name: "gilShareUp",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 1006,
+        name: "gilShareDown",
+        class: Some(crate::envelope::Class::Enqueue),
+    },
 ];
 
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
+
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[1006];
 
 /// Arguments of `cuInit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -4474,6 +4575,70 @@ pub struct GilMarkReply {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilRetireArgs;
 
+/// Arguments of `gilShareMemory`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareMemoryArgs {
+    pub current: Handle,
+    pub bytes: u64,
+}
+
+/// Reply of `gilShareMemory`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareMemoryReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `gilShareFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareFreeArgs {
+    pub current: Handle,
+    pub address: u64,
+}
+
+/// Reply of `gilShareFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareFreeReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilShareUp`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareUpArgs<'a> {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub address: u64,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `gilShareUp`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareUpReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilShareDown`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareDownArgs {
+    pub current: Handle,
+    pub hStream: Handle,
+    pub address: u64,
+    pub offset: u64,
+    pub data: OutRoom,
+    pub bytes: u64,
+    pub event: NewEvent,
+}
+
+/// Reply of `gilShareDown`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilShareDownReply {
+    pub result: i32,
+}
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]
@@ -4819,6 +4984,20 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             effect.uses(&args.current);
             effect
         }
+        GIL_SHARE_MEMORY => {
+            succeeded(result, 0)?;
+            let args: GilShareMemoryArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GIL_SHARE_FREE => {
+            succeeded(result, 0)?;
+            let args: GilShareFreeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
         _ => return None,
     })
 }
@@ -4868,6 +5047,8 @@ pub fn queue(op: Op, args: &[u8]) -> Option<u64> {
         CU_MEMCPY_HTO_A_ASYNC_V2 => decode::<CuMemcpyHtoAAsyncV2Args<'_>>(args)?.hStream.0,
         CU_MEMCPY_ATO_H_ASYNC_V2 => decode::<CuMemcpyAtoHAsyncV2Args<'_>>(args)?.hStream.0,
         GIL_MARK => decode::<GilMarkArgs>(args)?.current.0,
+        GIL_SHARE_UP => decode::<GilShareUpArgs<'_>>(args)?.current.0,
+        GIL_SHARE_DOWN => decode::<GilShareDownArgs>(args)?.current.0,
         _ => return None,
     })
 }

@@ -2040,6 +2040,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
 
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[];
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]

@@ -1029,6 +1029,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
 
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[];
+
 /// `cl_buffer_region`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClBufferRegion {

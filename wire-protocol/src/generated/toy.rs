@@ -140,6 +140,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
 
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[];
+
 /// Arguments of `toyDeviceInfo`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToyDeviceInfoArgs {

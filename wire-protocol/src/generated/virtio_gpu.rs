@@ -142,3 +142,6 @@ pub static CALLS: &[crate::call::CallInfo] = &[
 
 /// None ends a frame.
 pub static FRAMES: &[u16] = &[];
+
+/// What differs travels in a way of its own.
+pub static DIFFERENCES: &[u16] = &[];

@@ -72,6 +72,6 @@ pub fn module(table: &Table) -> String {
             "crate::call::CallInfo {{ entry: {entry}, name: \"{name}\", class: Some(crate::envelope::Class::{class}) }},"
         );
     }
-    out.push_str("];\n\n/// None ends a frame.\npub static FRAMES: &[u16] = &[];\n");
+    out.push_str("];\n\n/// None ends a frame.\npub static FRAMES: &[u16] = &[];\n\n/// What differs travels in a way of its own.\npub static DIFFERENCES: &[u16] = &[];\n");
     out
 }

@@ -21,12 +21,17 @@ pub fn table(api: &Api, krate: &str, out: &mut String) {
         );
     }
     out.push_str("];\n");
-    let frames = api.calls.iter().filter(|call| call.frame);
-    let frames: Vec<_> = frames.map(|call| call.number.to_string()).collect();
-    let _ = writeln!(
-        out,
-        "\n/// Those that end a frame.\npub static FRAMES: &[u16] = &[{}];",
-        frames.join(", ")
+    let mut list = |what: &str, name: &str, is_one: fn(&Call) -> bool| {
+        let those = api.calls.iter().filter(|call| is_one(call));
+        let those: Vec<_> = those.map(|call| call.number.to_string()).collect();
+        let those = those.join(", ");
+        let _ = writeln!(out, "\n/// {what}\npub static {name}: &[u16] = &[{those}];");
+    };
+    list("Those that end a frame.", "FRAMES", |call| call.frame);
+    list(
+        "Those whose output is what differs in their regions.",
+        "DIFFERENCES",
+        |call| call.differences,
     );
 }
 
@@ -87,7 +92,7 @@ pub fn index(apis: &[Listed]) -> String {
     {
         let _ = writeln!(
             out,
-            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, processors: &{processors:?}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect, queue: {name}::queue, subject: {name}::subject }},"
+            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, processors: &{processors:?}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, differences: {name}::DIFFERENCES, effect: {name}::effect, queue: {name}::queue, subject: {name}::subject }},"
         );
     }
     out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");

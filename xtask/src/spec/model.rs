@@ -519,6 +519,8 @@ pub struct Call {
     pub around: bool,
     /// Whether it ends a frame.
     pub frame: bool,
+    /// Whether its output is what differs in its regions.
+    pub differences: bool,
     /// The queue it works on: a parameter, or [`CURRENT`].
     pub queue: Option<String>,
     /// The engine of its operation, and how that is ordered with others.

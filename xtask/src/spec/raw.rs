@@ -88,6 +88,8 @@ pub struct RawCall {
     pub around: bool,
     #[serde(default)]
     pub frame: bool,
+    #[serde(default)]
+    pub differences: bool,
     pub queue: Option<String>,
     pub engine: Option<String>,
     pub blocking: Option<String>,

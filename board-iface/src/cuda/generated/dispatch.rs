@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 120] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 124] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -149,6 +149,10 @@ static DISPATCH: [(u16, DispatchFn<Session>); 120] = [
     (678, cu_device_get_texture1d_linear_max_width),
     (1001, gil_mark),
     (1002, gil_retire),
+    (1003, gil_share_memory),
+    (1004, gil_share_free),
+    (1005, gil_share_up),
+    (1006, gil_share_down),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -1762,6 +1766,30 @@ fn gil_retire(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec
     Ok(Vec::new())
 }
 
+fn gil_share_memory(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilShareMemoryArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_share_memory(session, call, args)?)
+}
+
+fn gil_share_free(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilShareFreeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_share_free(session, call, args)?)
+}
+
+fn gil_share_up(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilShareUpArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_share_up(session, call, args)?)
+}
+
+fn gil_share_down(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilShareDownArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_share_down(session, call, args)?)
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -2034,6 +2062,13 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
+        1003 => back_end::encode(&wire::GilShareMemoryReply {
+            result,
+            ..Default::default()
+        }),
+        1004 => back_end::encode(&wire::GilShareFreeReply { result }),
+        1005 => back_end::encode(&wire::GilShareUpReply { result }),
+        1006 => back_end::encode(&wire::GilShareDownReply { result }),
         _ => return None,
     })
 }

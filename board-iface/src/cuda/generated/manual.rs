@@ -927,4 +927,44 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilRetireArgs,
     ) -> Result<(), Refusal>;
+
+    /// `gilShareMemory`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_share_memory(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareMemoryArgs,
+    ) -> Result<wire::GilShareMemoryReply, Refusal>;
+
+    /// `gilShareFree`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_share_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareFreeArgs,
+    ) -> Result<wire::GilShareFreeReply, Refusal>;
+
+    /// `gilShareUp`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_share_up(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareUpArgs<'_>,
+    ) -> Result<wire::GilShareUpReply, Refusal>;
+
+    /// `gilShareDown`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_share_down(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilShareDownArgs,
+    ) -> Result<wire::GilShareDownReply, Refusal>;
 }

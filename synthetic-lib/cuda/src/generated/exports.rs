@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 343] = [
+static EXPORTS: [Export; 353] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -747,6 +747,14 @@ static EXPORTS: [Export; 343] = [
         address: cuLinkDestroy as *const c_void,
     },
     Export {
+        name: c"cuMemAdvise",
+        address: cuMemAdvise as *const c_void,
+    },
+    Export {
+        name: c"cuMemAdvise_v2",
+        address: cuMemAdvise_v2 as *const c_void,
+    },
+    Export {
         name: c"cuMemAllocAsync",
         address: cuMemAllocAsync as *const c_void,
     },
@@ -757,6 +765,10 @@ static EXPORTS: [Export; 343] = [
     Export {
         name: c"cuMemAllocHost_v2",
         address: cuMemAllocHost_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemAllocManaged",
+        address: cuMemAllocManaged as *const c_void,
     },
     Export {
         name: c"cuMemAllocPitch_v2",
@@ -789,6 +801,10 @@ static EXPORTS: [Export; 343] = [
     Export {
         name: c"cuMemHostAlloc",
         address: cuMemHostAlloc as *const c_void,
+    },
+    Export {
+        name: c"cuMemHostGetDevicePointer_v2",
+        address: cuMemHostGetDevicePointer_v2 as *const c_void,
     },
     Export {
         name: c"cuMemHostGetFlags",
@@ -835,8 +851,24 @@ static EXPORTS: [Export; 343] = [
         address: cuMemPrefetchAsync as *const c_void,
     },
     Export {
+        name: c"cuMemPrefetchAsync_ptsz",
+        address: cuMemPrefetchAsync_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemPrefetchAsync_v2",
         address: cuMemPrefetchAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemPrefetchAsync_v2_ptsz",
+        address: cuMemPrefetchAsync_v2_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuMemRangeGetAttribute",
+        address: cuMemRangeGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuMemRangeGetAttributes",
+        address: cuMemRangeGetAttributes as *const c_void,
     },
     Export {
         name: c"cuMemcpy",
@@ -1137,6 +1169,14 @@ static EXPORTS: [Export; 343] = [
     Export {
         name: c"cuStreamAddCallback_ptsz",
         address: cuStreamAddCallback_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamAttachMemAsync",
+        address: cuStreamAttachMemAsync as *const c_void,
+    },
+    Export {
+        name: c"cuStreamAttachMemAsync_ptsz",
+        address: cuStreamAttachMemAsync_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamBatchMemOp",
@@ -1809,6 +1849,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuLinkComplete", 5050, c"cuLinkComplete"),
     (c"cuLinkCreate", 6050, c"cuLinkCreate_v2"),
     (c"cuLinkDestroy", 5050, c"cuLinkDestroy"),
+    (c"cuMemAdvise", 8000, c"cuMemAdvise"),
+    (c"cuMemAdvise", 12020, c"cuMemAdvise_v2"),
     (c"cuMemAllocAsync", 11020, c"cuMemAllocAsync"),
     (
         c"cuMemAllocFromPoolAsync",
@@ -1816,6 +1858,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuMemAllocFromPoolAsync",
     ),
     (c"cuMemAllocHost", 3020, c"cuMemAllocHost_v2"),
+    (c"cuMemAllocManaged", 6000, c"cuMemAllocManaged"),
     (c"cuMemAllocPitch", 3020, c"cuMemAllocPitch_v2"),
     (c"cuMemAlloc", 3020, c"cuMemAlloc_v2"),
     (c"cuMemFreeAsync", 11020, c"cuMemFreeAsync"),
@@ -1824,6 +1867,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemGetAddressRange", 3020, c"cuMemGetAddressRange_v2"),
     (c"cuMemGetInfo", 3020, c"cuMemGetInfo_v2"),
     (c"cuMemHostAlloc", 2020, c"cuMemHostAlloc"),
+    (
+        c"cuMemHostGetDevicePointer",
+        3020,
+        c"cuMemHostGetDevicePointer_v2",
+    ),
     (c"cuMemHostGetFlags", 2030, c"cuMemHostGetFlags"),
     (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
     (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
@@ -1836,6 +1884,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemPoolTrimTo", 11020, c"cuMemPoolTrimTo"),
     (c"cuMemPrefetchAsync", 8000, c"cuMemPrefetchAsync"),
     (c"cuMemPrefetchAsync", 12020, c"cuMemPrefetchAsync_v2"),
+    (c"cuMemRangeGetAttribute", 8000, c"cuMemRangeGetAttribute"),
+    (c"cuMemRangeGetAttributes", 8000, c"cuMemRangeGetAttributes"),
     (c"cuMemcpy", 4000, c"cuMemcpy"),
     (c"cuMemcpy2DAsync", 3020, c"cuMemcpy2DAsync_v2"),
     (c"cuMemcpy2DUnaligned", 3020, c"cuMemcpy2DUnaligned_v2"),
@@ -1944,6 +1994,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuPointerGetAttributes", 7000, c"cuPointerGetAttributes"),
     (c"cuPointerSetAttribute", 6000, c"cuPointerSetAttribute"),
     (c"cuStreamAddCallback", 5000, c"cuStreamAddCallback"),
+    (c"cuStreamAttachMemAsync", 6000, c"cuStreamAttachMemAsync"),
     (c"cuStreamBatchMemOp", 8000, c"cuStreamBatchMemOp"),
     (c"cuStreamBatchMemOp", 11070, c"cuStreamBatchMemOp_v2"),
     (c"cuStreamBeginCapture", 10000, c"cuStreamBeginCapture"),

@@ -2181,31 +2181,6 @@ pub trait Others {
     /// As CUDA says of the caller.
     unsafe fn cuCtxPushCurrent(entry: u64, ctx: CUcontext) -> CUresult;
 
-    /// `cuMemPrefetchAsync`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPrefetchAsync(
-        entry: u64,
-        devPtr: CUdeviceptr,
-        count: usize,
-        dstDevice: CUdevice,
-        hStream: CUstream,
-    ) -> CUresult;
-
-    /// `cuMemPrefetchAsync_v2`.
-    ///
-    /// # Safety
-    /// As CUDA says of the caller.
-    unsafe fn cuMemPrefetchAsync_v2(
-        entry: u64,
-        devPtr: CUdeviceptr,
-        count: usize,
-        location: CUmemLocation,
-        flags: c_uint,
-        hStream: CUstream,
-    ) -> CUresult;
-
     /// `cuStreamWaitValue32`.
     ///
     /// # Safety
@@ -2752,6 +2727,156 @@ pub trait OwnStreams {
         hStream: CUstream,
         dependencies: *mut CUgraphNode,
         numDependencies: usize,
+        flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Shared {
+    /// `cuMemPrefetchAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        dstDevice: CUdevice,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync_v2(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        location: CUmemLocation,
+        flags: c_uint,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemAllocManaged`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAllocManaged(
+        entry: u64,
+        dptr: *mut CUdeviceptr,
+        bytesize: usize,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemHostGetDevicePointer_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostGetDevicePointer_v2(
+        entry: u64,
+        pdptr: *mut CUdeviceptr,
+        p: *mut c_void,
+        Flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemAdvise`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAdvise(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        advice: CUmem_advise,
+        device: CUdevice,
+    ) -> CUresult;
+
+    /// `cuMemAdvise_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAdvise_v2(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        advice: CUmem_advise,
+        location: CUmemLocation,
+    ) -> CUresult;
+
+    /// `cuMemRangeGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemRangeGetAttribute(
+        entry: u64,
+        data: *mut c_void,
+        dataSize: usize,
+        attribute: CUmem_range_attribute,
+        devPtr: CUdeviceptr,
+        count: usize,
+    ) -> CUresult;
+
+    /// `cuMemRangeGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemRangeGetAttributes(
+        entry: u64,
+        data: *mut *mut c_void,
+        dataSizes: *mut usize,
+        attributes: *mut CUmem_range_attribute,
+        numAttributes: usize,
+        devPtr: CUdeviceptr,
+        count: usize,
+    ) -> CUresult;
+
+    /// `cuStreamAttachMemAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamAttachMemAsync(
+        entry: u64,
+        hStream: CUstream,
+        dptr: CUdeviceptr,
+        length: usize,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync_ptsz(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        dstDevice: CUdevice,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchAsync_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchAsync_v2_ptsz(
+        entry: u64,
+        devPtr: CUdeviceptr,
+        count: usize,
+        location: CUmemLocation,
+        flags: c_uint,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuStreamAttachMemAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamAttachMemAsync_ptsz(
+        entry: u64,
+        hStream: CUstream,
+        dptr: CUdeviceptr,
+        length: usize,
         flags: c_uint,
     ) -> CUresult;
 }

@@ -14,7 +14,8 @@
 
 use crate::generated::manual::{
     AnyNodes, Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches,
-    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Textures,
+    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Shared,
+    Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -6077,4 +6078,186 @@ pub unsafe extern "C" fn cuGraphExecNodeSetParams(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuGraphExecNodeSetParams(entry, hGraphExec, hNode, nodeParams) }
+}
+
+/// `cuMemAllocManaged`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAllocManaged")]
+pub unsafe extern "C" fn cuMemAllocManaged(
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 690));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAllocManaged(entry, dptr, bytesize, flags) }
+}
+
+/// `cuMemHostGetDevicePointer_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemHostGetDevicePointer_v2")]
+pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
+    pdptr: *mut CUdeviceptr,
+    p: *mut c_void,
+    Flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 691));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemHostGetDevicePointer_v2(entry, pdptr, p, Flags) }
+}
+
+/// `cuMemAdvise`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAdvise")]
+pub unsafe extern "C" fn cuMemAdvise(
+    devPtr: CUdeviceptr,
+    count: usize,
+    advice: CUmem_advise,
+    device: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 692));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAdvise(entry, devPtr, count, advice, device) }
+}
+
+/// `cuMemAdvise_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAdvise_v2")]
+pub unsafe extern "C" fn cuMemAdvise_v2(
+    devPtr: CUdeviceptr,
+    count: usize,
+    advice: CUmem_advise,
+    location: CUmemLocation,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 693));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAdvise_v2(entry, devPtr, count, advice, location) }
+}
+
+/// `cuMemRangeGetAttribute`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemRangeGetAttribute")]
+pub unsafe extern "C" fn cuMemRangeGetAttribute(
+    data: *mut c_void,
+    dataSize: usize,
+    attribute: CUmem_range_attribute,
+    devPtr: CUdeviceptr,
+    count: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 694));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemRangeGetAttribute(entry, data, dataSize, attribute, devPtr, count) }
+}
+
+/// `cuMemRangeGetAttributes`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemRangeGetAttributes")]
+pub unsafe extern "C" fn cuMemRangeGetAttributes(
+    data: *mut *mut c_void,
+    dataSizes: *mut usize,
+    attributes: *mut CUmem_range_attribute,
+    numAttributes: usize,
+    devPtr: CUdeviceptr,
+    count: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 695));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemRangeGetAttributes(
+            entry,
+            data,
+            dataSizes,
+            attributes,
+            numAttributes,
+            devPtr,
+            count,
+        )
+    }
+}
+
+/// `cuStreamAttachMemAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamAttachMemAsync")]
+pub unsafe extern "C" fn cuStreamAttachMemAsync(
+    hStream: CUstream,
+    dptr: CUdeviceptr,
+    length: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 696));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamAttachMemAsync(entry, hStream, dptr, length, flags) }
+}
+
+/// `cuMemPrefetchAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPrefetchAsync_ptsz")]
+pub unsafe extern "C" fn cuMemPrefetchAsync_ptsz(
+    devPtr: CUdeviceptr,
+    count: usize,
+    dstDevice: CUdevice,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 697));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPrefetchAsync_ptsz(entry, devPtr, count, dstDevice, hStream) }
+}
+
+/// `cuMemPrefetchAsync_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPrefetchAsync_v2_ptsz")]
+pub unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
+    devPtr: CUdeviceptr,
+    count: usize,
+    location: CUmemLocation,
+    flags: c_uint,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 698));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemPrefetchAsync_v2_ptsz(entry, devPtr, count, location, flags, hStream) }
+}
+
+/// `cuStreamAttachMemAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamAttachMemAsync_ptsz")]
+pub unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
+    hStream: CUstream,
+    dptr: CUdeviceptr,
+    length: usize,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 699));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamAttachMemAsync_ptsz(entry, hStream, dptr, length, flags) }
 }

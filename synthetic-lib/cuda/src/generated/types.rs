@@ -36,6 +36,8 @@ pub type CUmemAllocationHandleType = i32;
 pub type CUmemAllocationType = i32;
 pub type CUmemLocationType = i32;
 pub type CUmemPool_attribute = i32;
+pub type CUmem_advise = i32;
+pub type CUmem_range_attribute = i32;
 pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
@@ -600,12 +602,28 @@ pub const CU_MEMPOOL_ATTR_USED_MEM_HIGH: CUmemPool_attribute = 8;
 pub const CU_MEM_ACCESS_FLAGS_PROT_NONE: CUmemAccess_flags = 0;
 pub const CU_MEM_ACCESS_FLAGS_PROT_READ: CUmemAccess_flags = 1;
 pub const CU_MEM_ACCESS_FLAGS_PROT_READWRITE: CUmemAccess_flags = 3;
+pub const CU_MEM_ADVISE_SET_ACCESSED_BY: CUmem_advise = 5;
+pub const CU_MEM_ADVISE_SET_PREFERRED_LOCATION: CUmem_advise = 3;
+pub const CU_MEM_ADVISE_SET_READ_MOSTLY: CUmem_advise = 1;
+pub const CU_MEM_ADVISE_UNSET_ACCESSED_BY: CUmem_advise = 6;
+pub const CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: CUmem_advise = 4;
+pub const CU_MEM_ADVISE_UNSET_READ_MOSTLY: CUmem_advise = 2;
 pub const CU_MEM_ALLOCATION_TYPE_MANAGED: CUmemAllocationType = 2;
 pub const CU_MEM_ALLOCATION_TYPE_PINNED: CUmemAllocationType = 1;
 pub const CU_MEM_HANDLE_TYPE_NONE: CUmemAllocationHandleType = 0;
 pub const CU_MEM_LOCATION_TYPE_DEVICE: CUmemLocationType = 1;
 pub const CU_MEM_LOCATION_TYPE_HOST: CUmemLocationType = 2;
 pub const CU_MEM_LOCATION_TYPE_HOST_NUMA: CUmemLocationType = 3;
+pub const CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: CUmemLocationType = 4;
+pub const CU_MEM_LOCATION_TYPE_INVALID: CUmemLocationType = 0;
+pub const CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: CUmem_range_attribute = 3;
+pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: CUmem_range_attribute = 4;
+pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: CUmem_range_attribute = 8;
+pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: CUmem_range_attribute = 7;
+pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: CUmem_range_attribute = 2;
+pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: CUmem_range_attribute = 6;
+pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: CUmem_range_attribute = 5;
+pub const CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: CUmem_range_attribute = 1;
 pub const CU_MODULE_EAGER_LOADING: CUmoduleLoadingMode = 1;
 pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute = 16;
 pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute = 14;
@@ -1789,3 +1807,38 @@ pub type cuGraphNodeSetParams_fn =
 /// `cuGraphExecNodeSetParams`.
 pub type cuGraphExecNodeSetParams_fn =
     unsafe extern "C" fn(CUgraphExec, CUgraphNode, *mut CUgraphNodeParams) -> CUresult;
+/// `cuMemAllocManaged`.
+pub type cuMemAllocManaged_fn = unsafe extern "C" fn(*mut CUdeviceptr, usize, c_uint) -> CUresult;
+/// `cuMemHostGetDevicePointer_v2`.
+pub type cuMemHostGetDevicePointer_v2_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, *mut c_void, c_uint) -> CUresult;
+/// `cuMemAdvise`.
+pub type cuMemAdvise_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUmem_advise, CUdevice) -> CUresult;
+/// `cuMemAdvise_v2`.
+pub type cuMemAdvise_v2_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUmem_advise, CUmemLocation) -> CUresult;
+/// `cuMemRangeGetAttribute`.
+pub type cuMemRangeGetAttribute_fn =
+    unsafe extern "C" fn(*mut c_void, usize, CUmem_range_attribute, CUdeviceptr, usize) -> CUresult;
+/// `cuMemRangeGetAttributes`.
+pub type cuMemRangeGetAttributes_fn = unsafe extern "C" fn(
+    *mut *mut c_void,
+    *mut usize,
+    *mut CUmem_range_attribute,
+    usize,
+    CUdeviceptr,
+    usize,
+) -> CUresult;
+/// `cuStreamAttachMemAsync`.
+pub type cuStreamAttachMemAsync_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, usize, c_uint) -> CUresult;
+/// `cuMemPrefetchAsync_ptsz`.
+pub type cuMemPrefetchAsync_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUdevice, CUstream) -> CUresult;
+/// `cuMemPrefetchAsync_v2_ptsz`.
+pub type cuMemPrefetchAsync_v2_ptsz_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, CUmemLocation, c_uint, CUstream) -> CUresult;
+/// `cuStreamAttachMemAsync_ptsz`.
+pub type cuStreamAttachMemAsync_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, usize, c_uint) -> CUresult;

@@ -3,7 +3,7 @@
 
 use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, capture, create, event, launch, library, memory, primary, textures};
+use super::{Details, capture, create, event, launch, library, memory, primary, shared, textures};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -528,6 +528,7 @@ pub fn destroy(entry: u64, handle: CUcontext) -> CallResult<()> {
         }
     }
     memory::forget(&context);
+    shared::forget(&context);
     library::forget(&context);
     context.streams().spare.clear();
     let ended = Object::release(Kind::Context, handle, entry);

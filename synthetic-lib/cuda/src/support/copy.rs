@@ -2,6 +2,7 @@
 
 use super::context::{self, Context};
 use super::graph::work::{self, End, Set, Work};
+use super::shared::{self, Uses};
 use super::{capture, function, memory, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
@@ -36,6 +37,21 @@ impl Of {
             Some(stream) => capture::takes(stream, work),
             None => Ok(false),
         }
+    }
+
+    /// Does something on the call's queue with the device's memory at these addresses.
+    ///
+    /// # Errors
+    /// The API's code.
+    pub fn with(
+        self,
+        places: &[CUdeviceptr],
+        engine: Engine,
+        work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
+    ) -> CallResult<()> {
+        shared::around((self.entry, self.stream), Uses::At(places), || {
+            self.on(engine, work)
+        })
     }
 
     /// Does something on the call's queue.
@@ -114,25 +130,29 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
     if bytes == 0 {
         return nothing();
     }
-    of.on(Engine::COPY_IN, |context, lane, mut request, event| {
-        // The bytes leave now, and functions of the program's before it may write them.
-        function::settle(lane);
-        let pinned = memory::pinned_part(from, bytes);
-        let args = wire::CuMemcpyHtoDV2Args {
-            current: context.number,
-            hStream: lane.number,
-            to,
-            data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
-                Some((import, offset)) => request.input_in(import, offset, bytes),
-                // SAFETY: the caller's.
-                None => unsafe { request.input(from, bytes) },
-            },
-            bytes: bytes as u64,
-            is_pinned: pinned.is_some(),
-            event,
-        };
-        forward(request, &args)
-    })
+    of.with(
+        &[to],
+        Engine::COPY_IN,
+        |context, lane, mut request, event| {
+            // The bytes leave now, and functions of the program's before it may write them.
+            function::settle(lane);
+            let pinned = memory::pinned_part(from, bytes);
+            let args = wire::CuMemcpyHtoDV2Args {
+                current: context.number,
+                hStream: lane.number,
+                to,
+                data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
+                    Some((import, offset)) => request.input_in(import, offset, bytes),
+                    // SAFETY: the caller's.
+                    None => unsafe { request.input(from, bytes) },
+                },
+                bytes: bytes as u64,
+                is_pinned: pinned.is_some(),
+                event,
+            };
+            forward(request, &args)
+        },
+    )
 }
 
 /// From the device's memory to the program's.
@@ -150,23 +170,27 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
     if bytes == 0 {
         return nothing();
     }
-    of.on(Engine::COPY_OUT, |context, lane, mut request, event| {
-        let pinned = memory::pinned_part(to, bytes);
-        let args = wire::CuMemcpyDtoHV2Args {
-            current: context.number,
-            hStream: lane.number,
-            from,
-            data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
-                Some((import, offset)) => request.output_in(import, offset, bytes),
-                // SAFETY: the caller's.
-                None => unsafe { request.output_region(to, bytes) },
-            },
-            bytes: bytes as u64,
-            is_pinned: pinned.is_some(),
-            event,
-        };
-        forward(request, &args)
-    })
+    of.with(
+        &[from],
+        Engine::COPY_OUT,
+        |context, lane, mut request, event| {
+            let pinned = memory::pinned_part(to, bytes);
+            let args = wire::CuMemcpyDtoHV2Args {
+                current: context.number,
+                hStream: lane.number,
+                from,
+                data: match pinned.as_ref().and_then(|part| part.import(bytes)) {
+                    Some((import, offset)) => request.output_in(import, offset, bytes),
+                    // SAFETY: the caller's.
+                    None => unsafe { request.output_region(to, bytes) },
+                },
+                bytes: bytes as u64,
+                is_pinned: pinned.is_some(),
+                event,
+            };
+            forward(request, &args)
+        },
+    )
 }
 
 /// Within the device's memory, which no call waits for.
@@ -265,7 +289,7 @@ pub fn on_device(
         stream => Some(stream.unwrap_or(std::ptr::null_mut())),
     };
     let of = Of { stream, ..of };
-    of.on(Engine::COMPUTE, work)
+    of.with(places, Engine::COMPUTE, work)
 }
 
 /// A copy of nothing: all is as it should be.

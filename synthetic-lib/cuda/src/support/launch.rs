@@ -5,6 +5,7 @@ use super::Details;
 use super::capture;
 use super::context::{self, Context};
 use super::graph::work::{Kernel, Work};
+use super::shared::{self, Uses};
 use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
@@ -519,8 +520,10 @@ pub unsafe fn launch(
             return Ok(());
         }
     }
-    // SAFETY: the caller's.
-    unsafe { other(entry, handle, geometry, stream, (values, extra)) }
+    shared::around((entry, Some(stream)), Uses::All, || {
+        // SAFETY: the caller's.
+        unsafe { other(entry, handle, geometry, stream, (values, extra)) }
+    })
 }
 
 /// A launch as a node of a graph.
@@ -589,6 +592,9 @@ unsafe fn other(
                 return Ok(());
             };
             post(entry, context, lane, &args, (&front, share))?;
+            if shared::is_any() {
+                return Ok(());
+            }
             // The launch is made, also if another thread destroyed the stream meanwhile.
             let Ok(stream_of) = streams::of(context, stream) else {
                 return Ok(());
@@ -637,7 +643,7 @@ pub unsafe fn launch_with(
             return Ok(());
         }
     }
-    context::with(|context| {
+    let launch = |context: &Arc<Context>| {
         let object = Object::find(Kind::Function, handle)?;
         let Details::Function(function) = object.details() else {
             return Err(CUDA_ERROR_INVALID_HANDLE);
@@ -690,7 +696,8 @@ pub unsafe fn launch_with(
             lane.has_one_more(context);
             Ok(())
         })
-    })
+    };
+    shared::around((entry, Some(stream)), Uses::All, || context::with(launch))
 }
 
 /// Has the board judge a launch.

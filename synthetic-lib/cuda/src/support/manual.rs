@@ -12,6 +12,7 @@ mod libraries;
 mod linking;
 mod others;
 mod own_streams;
+mod shared_memory;
 mod textures;
 
 use super::copy::{self, Of};

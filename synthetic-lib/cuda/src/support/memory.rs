@@ -3,7 +3,7 @@
 //! the board copies from and to pinned memory of its own what calls name of it.
 
 use super::context::{self, Context};
-use super::{large_pages, streams};
+use super::{large_pages, shared, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_guest::Import;
@@ -26,6 +26,10 @@ struct Range {
     pool: usize,
     /// Whether calls that copy or set it are waited for.
     is_waited_for: bool,
+    /// Whether the program has it at the same address.
+    is_managed: bool,
+    /// Where memory of the program's is that is mapped there.
+    host: Option<usize>,
 }
 
 /// A number that no other memory ever has.
@@ -45,6 +49,8 @@ pub enum Whose {
         pool: usize,
         /// Whether calls that copy or set it are waited for.
         is_waited_for: bool,
+        /// Whether the program has it at the same address.
+        is_managed: bool,
     },
 }
 
@@ -61,6 +67,10 @@ pub struct Known {
     pub id: u64,
     /// Whose it is.
     pub whose: Whose,
+    /// Where the address is for the program, if it has it.
+    pub host: Option<u64>,
+    /// Where it is for the device, if that has it.
+    pub device: Option<u64>,
 }
 
 /// The ranges of all contexts, by address. A device's addresses are of one space.
@@ -74,6 +84,8 @@ impl Range {
             id: new_id(),
             pool,
             is_waited_for: false,
+            is_managed: false,
+            host: None,
         }
     }
 }
@@ -116,6 +128,33 @@ pub fn note_pooled(address: u64, len: u64, context: &Arc<Context>, pool: CUmemor
     devices().insert(address, Range::of(len, context, pool));
 }
 
+/// Whether an address is of managed memory.
+pub fn is_managed(address: u64) -> bool {
+    let all = devices();
+    let range = all.range(..=address).next_back();
+    range.is_some_and(|(base, range)| address - base < range.len && range.is_managed)
+}
+
+/// Allocates managed memory.
+///
+/// # Errors
+/// The API's code.
+pub fn allocate_managed(entry: u64, bytes: usize) -> CallResult<CUdeviceptr> {
+    if bytes == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    context::with(|context| {
+        context.healthy()?;
+        let (place, _) = shared::allocate(entry, context, bytes)?;
+        let range = Range {
+            is_managed: true,
+            ..Range::of(bytes as u64, context, 0)
+        };
+        devices().insert(place as u64, range);
+        Ok(place as u64)
+    })
+}
+
 /// The number of the device's memory that begins at an address.
 pub fn beginning(address: u64) -> Option<u64> {
     devices().get(&address).map(|range| range.id)
@@ -138,15 +177,25 @@ pub fn known(address: u64) -> Option<Known> {
 fn known_of_device(address: u64) -> Option<Known> {
     let all = devices();
     let (base, range) = all.range(..=address).next_back()?;
-    (address - base < range.len).then(|| Known {
+    let offset = address - base;
+    (offset < range.len).then(|| Known {
         base: *base,
         len: range.len,
         context: range.context.clone(),
         id: range.id,
-        whose: Whose::Device {
-            pool: range.pool,
-            is_waited_for: range.is_waited_for,
+        whose: match range.host {
+            Some(_) => Whose::Program,
+            None => Whose::Device {
+                pool: range.pool,
+                is_waited_for: range.is_waited_for,
+                is_managed: range.is_managed,
+            },
         },
+        host: match range.host {
+            Some(host) => Some(host as u64 + offset),
+            None => range.is_managed.then_some(address),
+        },
+        device: Some(address),
     })
 }
 
@@ -160,6 +209,8 @@ fn known_of_program(address: u64) -> Option<Known> {
         context: known.context.clone(),
         id: known.id,
         whose: Whose::Program,
+        host: Some(address),
+        device: shared::mapped(place),
     })
 }
 
@@ -197,7 +248,7 @@ pub fn forget(context: &Arc<Context>) {
         if is_its {
             known.import = None;
         }
-        known.is_own || !is_its
+        !is_its || known.is_own && !known.is_shared
     });
 }
 
@@ -282,9 +333,14 @@ pub fn free(entry: u64, address: CUdeviceptr) -> CallResult<()> {
         }
         let known = |all: &BTreeMap<u64, Range>| {
             let range = all.get(&address)?;
-            Some((range.context.clone(), range.id))
+            Some((range.context.clone(), range.id, range.is_managed))
         };
-        let (owner, id) = known(&devices()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let (owner, id, is_managed) = known(&devices()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        if is_managed {
+            shared::release(entry, address as usize)?;
+            is_freed(address, id);
+            return Ok(());
+        }
         streams::finish_all(entry, wire::CU_MEM_FREE_V2, &owner)?;
         let args = wire::CuMemFreeV2Args {
             current: owner.number,
@@ -308,8 +364,11 @@ struct Pinned {
     flags: u32,
     /// Whether the library allocated it.
     is_own: bool,
-    /// As the driver knows it, if that has pinned it.
+    /// Whether kernels reach it at its own address.
+    is_shared: bool,
+    /// As the driver knows it, if that has pinned it, and where it begins there.
     import: Option<Arc<Import>>,
+    import_at: usize,
     context: Arc<Context>,
     id: u64,
 }
@@ -324,17 +383,39 @@ fn pinned() -> MutexGuard<'static, BTreeMap<usize, Pinned>> {
 const HOST_FLAGS: u32 = 7;
 /// With an address for the device.
 const MAPPED: u32 = 2;
+
+/// Allocates pinned memory that kernels reach at its own address.
+fn allocate_mapped(
+    entry: u64,
+    context: Arc<Context>,
+    (bytes, flags): (usize, u32),
+) -> CallResult<*mut c_void> {
+    let (place, (import, import_at)) = shared::allocate(entry, &context, bytes)?;
+    let known = Pinned {
+        len: bytes,
+        flags,
+        is_own: true,
+        is_shared: true,
+        import,
+        import_at,
+        context,
+        id: new_id(),
+    };
+    pinned().insert(place, known);
+    Ok(std::ptr::with_exposed_provenance_mut(place))
+}
+
 /// Allocates pinned memory.
 ///
 /// # Errors
-/// `CUDA_ERROR_NOT_SUPPORTED` for memory that kernels use in place, or the API's code.
-pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
+/// The API's code.
+pub fn allocate_host(entry: u64, bytes: usize, flags: u32) -> CallResult<*mut c_void> {
     if bytes == 0 || flags & !HOST_FLAGS != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let context = context::with(|context| context.healthy().map(|()| context.clone()))?;
     if flags & MAPPED != 0 {
-        return Err(CUDA_ERROR_NOT_SUPPORTED);
+        return allocate_mapped(entry, context, (bytes, flags));
     }
     let mut place = std::ptr::null_mut();
     // SAFETY: `place` has space for an address.
@@ -348,8 +429,10 @@ pub fn allocate_host(bytes: usize, flags: u32) -> CallResult<*mut c_void> {
         len: bytes,
         flags,
         is_own: true,
+        is_shared: false,
         // SAFETY: it is freed behind its entry.
         import: unsafe { import(place, bytes) },
+        import_at: 0,
         context,
         id: new_id(),
     };
@@ -382,13 +465,20 @@ pub fn free_host(entry: u64, place: *mut c_void) -> CallResult<()> {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     context::with(|context| streams::finish_all(entry, wire::CU_MEM_FREE_HOST, context))?;
-    let mut all = pinned();
-    let is_own = all.get(&place.addr()).is_some_and(|it| it.is_own);
-    if !is_own {
+    let its = |all: &BTreeMap<usize, Pinned>| {
+        let known = all.get(&place.addr()).filter(|it| it.is_own)?;
+        Some(known.is_shared)
+    };
+    let is_shared = its(&pinned()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if is_shared {
+        shared::release(entry, place.addr())?;
+        pinned().remove(&place.addr());
+        return Ok(());
+    }
+    unmap(entry, place.addr())?;
+    if pinned().remove(&place.addr()).is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    all.remove(&place.addr());
-    drop(all);
     // SAFETY: it was allocated so, and is freed once.
     unsafe { libc::free(place) };
     Ok(())
@@ -398,7 +488,7 @@ pub fn free_host(entry: u64, place: *mut c_void) -> CallResult<()> {
 ///
 /// # Errors
 /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if any of it is, `CUDA_ERROR_NOT_SUPPORTED` for
-/// memory that kernels use in place, or the API's code.
+/// memory of devices and memory that kernels only read, or the API's code.
 ///
 /// # Safety
 /// `place` names as many bytes.
@@ -409,7 +499,7 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let context = context::with(|context| context.healthy().map(|()| context.clone()))?;
-    if flags & !1 != 0 {
+    if flags & !(1 | MAPPED) != 0 {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     let (from, end) = (place.addr(), end.unwrap_or(usize::MAX));
@@ -423,7 +513,9 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         len: bytes,
         flags,
         is_own: false,
+        is_shared: false,
         import: None,
+        import_at: 0,
         context,
         id,
     };
@@ -446,19 +538,52 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
 ///
 /// # Errors
 /// `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED`.
-pub fn unregister(place: *mut c_void) -> CallResult<()> {
+pub fn unregister(entry: u64, place: *mut c_void) -> CallResult<()> {
     if place.is_null() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     context::with(|context| context.healthy())?;
-    let mut all = pinned();
-    match all.get(&place.addr()) {
-        Some(known) if !known.is_own => {
-            all.remove(&place.addr());
-            Ok(())
-        }
-        _ => Err(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+    let is_known = |all: &BTreeMap<usize, Pinned>| {
+        let known = all.get(&place.addr());
+        known.is_some_and(|known| !known.is_own)
+    };
+    if !is_known(&pinned()) {
+        return Err(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     }
+    unmap(entry, place.addr())?;
+    pinned().remove(&place.addr());
+    Ok(())
+}
+
+fn unmap(entry: u64, place: usize) -> CallResult<()> {
+    if let Some(device) = shared::unmap(entry, place)? {
+        devices().remove(&device);
+    }
+    Ok(())
+}
+
+/// Where pinned memory is for the device; it is mapped now, if it was not.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for other memory, or the API's code.
+pub fn device_address(entry: u64, place: *mut c_void) -> CallResult<CUdeviceptr> {
+    let context = context::with(|context| context.healthy().map(|()| context.clone()))?;
+    let its = |all: &BTreeMap<usize, Pinned>| {
+        let (base, known) = all.range(..=place.addr()).next_back()?;
+        let is_in = place.addr() - base < known.len;
+        is_in.then(|| (*base, known.len, known.import.clone(), known.is_shared))
+    };
+    let (base, len, import, is_shared) = its(&pinned()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if is_shared {
+        return Ok(place.addr() as u64);
+    }
+    let device = shared::map(entry, &context, (base, len), import)?;
+    let range = Range {
+        host: Some(base),
+        ..Range::of(len as u64, &context, 0)
+    };
+    devices().entry(device).or_insert(range);
+    Ok(device + (place.addr() - base) as u64)
 }
 
 /// A part of pinned memory.
@@ -485,7 +610,7 @@ pub fn pinned_part(place: *const c_void, bytes: usize) -> Option<PinnedPart> {
     let is_inside = offset <= known.len && bytes <= known.len - offset;
     is_inside.then(|| PinnedPart {
         import: known.import.clone(),
-        offset,
+        offset: known.import_at + offset,
     })
 }
 

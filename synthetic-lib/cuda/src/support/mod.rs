@@ -54,6 +54,7 @@ mod pools;
 mod primary;
 mod procedure;
 mod rectangles;
+mod shared;
 mod stream_attribute;
 mod streams;
 mod textures;
@@ -219,12 +220,10 @@ impl Helpers for Guest {
     }
 }
 
-/// Attributes of what is on the board and not in the guest: managed and mapped memory,
-/// pools of the program's memory and for other processes, addresses of the program's own, functions
+/// Attributes of what is on the board and not in the guest: memory that is used while kernels
+/// run, pools of the program's memory and for other processes, addresses of the program's own, functions
 /// with one address for all, and what belongs to these.
-const LACKS: [CUdevice_attribute; 20] = [
-    CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY,
-    CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
+const LACKS: [CUdevice_attribute; 18] = [
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,

@@ -1,4 +1,5 @@
-//! What is known of an address: the device's memory, or memory of the program's that is pinned.
+//! What is known of an address: memory of the device's, managed memory, or memory of the
+//! program's that is pinned.
 
 use super::memory::{self, Known, Whose};
 use super::{context, place};
@@ -43,12 +44,8 @@ fn flag(value: bool) -> Value {
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for one that such memory does not have, `CUDA_ERROR_NOT_SUPPORTED`
 /// for one that gil does not.
-fn attribute(name: CUpointer_attribute, address: u64, known: &Known) -> CallResult<Value> {
+fn attribute(name: CUpointer_attribute, known: &Known) -> CallResult<Value> {
     let is_devices = matches!(known.whose, Whose::Device { .. });
-    let only = |is_it: bool, value| match is_it {
-        true => Ok(value),
-        false => Err(CUDA_ERROR_INVALID_VALUE),
-    };
     Ok(match name {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(known.context.handle().addr() as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
@@ -58,9 +55,13 @@ fn attribute(name: CUpointer_attribute, address: u64, known: &Known) -> CallResu
             };
             Value::Short(kind.cast_unsigned())
         }
-        // Kernels do not reach the program's memory.
-        CU_POINTER_ATTRIBUTE_DEVICE_POINTER => return only(is_devices, Value::Long(address)),
-        CU_POINTER_ATTRIBUTE_HOST_POINTER => return only(!is_devices, Value::Long(address)),
+        // Kernels do not reach memory of the program's that is not mapped.
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
+            Value::Long(known.device.ok_or(CUDA_ERROR_INVALID_VALUE)?)
+        }
+        CU_POINTER_ATTRIBUTE_HOST_POINTER => {
+            Value::Long(known.host.ok_or(CUDA_ERROR_INVALID_VALUE)?)
+        }
         CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUDA_ERROR_NOT_SUPPORTED),
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => match known.whose {
             Whose::Device { is_waited_for, .. } => flag(is_waited_for),
@@ -77,14 +78,20 @@ fn attribute(name: CUpointer_attribute, address: u64, known: &Known) -> CallResu
             Value::Long(known.len)
         }
         CU_POINTER_ATTRIBUTE_MAPPED => flag(true),
-        // No memory is managed, or goes to other processes and devices.
-        CU_POINTER_ATTRIBUTE_IS_MANAGED
-        | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(matches!(
+            known.whose,
+            Whose::Device {
+                is_managed: true,
+                ..
+            }
+        )),
+        // None goes to other processes and devices.
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => flag(false),
         CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Long(0),
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => {
-            let access = match is_devices && is_current(known) {
+            let access = match known.device.is_some() && is_current(known) {
                 true => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
                 false => CU_MEM_ACCESS_FLAGS_PROT_NONE,
             };
@@ -135,7 +142,7 @@ pub unsafe fn get(data: *mut c_void, name: CUpointer_attribute, address: u64) ->
     context::initialized()?;
     let data = place(data)?;
     let known = memory::known(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    let value = attribute(name, address, &known)?;
+    let value = attribute(name, &known)?;
     // SAFETY: the caller's.
     unsafe { value.write(data) };
     Ok(())
@@ -171,7 +178,7 @@ pub unsafe fn get_all(
     for (name, to) in names.iter().zip(data) {
         let to = place(*to)?;
         let unknown = nothing(*name)?;
-        let own = known.as_ref().map(|known| attribute(*name, address, known));
+        let own = known.as_ref().map(|known| attribute(*name, known));
         let value = own.and_then(Result::ok).unwrap_or(unknown);
         // SAFETY: the caller's.
         unsafe { value.write(to) };

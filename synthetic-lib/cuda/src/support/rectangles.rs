@@ -279,6 +279,12 @@ pub unsafe fn copy_box(of: Of, asked: *const CUDA_MEMCPY3D) -> CallResult<()> {
 /// Places in the program's memory have as many rows, until the operation ended.
 unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
     let Copy { to, from, size } = copy;
+    let address = |place| match place {
+        Place::Device(address) => Some(address),
+        Place::Host(_) | Place::Array(..) => None,
+    };
+    let places = [to.place, from.place].into_iter().filter_map(address);
+    let places: Vec<_> = places.collect();
     match (to.place, from.place) {
         (Place::Host(to_place), Place::Host(from_place)) => {
             // SAFETY: the caller's.
@@ -286,32 +292,33 @@ unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
         }
         (Place::Device(_) | Place::Array(..), Place::Host(place)) => {
             host(place, size[0])?;
-            of.on(Engine::COPY_IN, |context, lane, mut request, event| {
-                function::settle(lane);
-                // SAFETY: the caller's.
-                let data = unsafe { request.input_rows(place, from.rows(size)?) }?;
-                forward(request, &copy, (context, lane, event), data, OutRoom::Null)
-            })
+            of.with(
+                &places,
+                Engine::COPY_IN,
+                |context, lane, mut request, event| {
+                    function::settle(lane);
+                    // SAFETY: the caller's.
+                    let data = unsafe { request.input_rows(place, from.rows(size)?) }?;
+                    forward(request, &copy, (context, lane, event), data, OutRoom::Null)
+                },
+            )
         }
         (Place::Host(place), Place::Device(_) | Place::Array(..)) => {
             host(place, size[0])?;
-            of.on(Engine::COPY_OUT, |context, lane, mut request, event| {
-                // SAFETY: the caller's.
-                let room = unsafe { request.output_rows(place, to.rows(size)?) }?;
-                forward(request, &copy, (context, lane, event), InData::Null, room)
-            })
+            of.with(
+                &places,
+                Engine::COPY_OUT,
+                |context, lane, mut request, event| {
+                    // SAFETY: the caller's.
+                    let room = unsafe { request.output_rows(place, to.rows(size)?) }?;
+                    forward(request, &copy, (context, lane, event), InData::Null, room)
+                },
+            )
         }
-        (first, second) => {
-            let address = |place| match place {
-                Place::Device(address) => Some(address),
-                Place::Host(_) | Place::Array(..) => None,
-            };
-            let places: Vec<_> = [first, second].into_iter().filter_map(address).collect();
-            on_device(of, &places, |context, lane, request, event| {
-                let at = (context, lane, event);
-                forward(request, &copy, at, InData::Null, OutRoom::Null)
-            })
-        }
+        _ => on_device(of, &places, |context, lane, request, event| {
+            let at = (context, lane, event);
+            forward(request, &copy, at, InData::Null, OutRoom::Null)
+        }),
     }
 }
 

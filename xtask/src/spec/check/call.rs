@@ -38,6 +38,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         current: raw.current,
         around: raw.around,
         frame: raw.frame,
+        differences: raw.differences,
         queue: raw.queue.clone(),
         engine: raw
             .engine

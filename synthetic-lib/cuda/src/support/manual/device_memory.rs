@@ -44,19 +44,19 @@ impl Memory for Guest {
         unsafe { put_both((pbase, psize), known) }
     }
 
-    unsafe fn cuMemAllocHost_v2(_: u64, pp: *mut *mut c_void, bytesize: usize) -> CUresult {
+    unsafe fn cuMemAllocHost_v2(entry: u64, pp: *mut *mut c_void, bytesize: usize) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(pp, || memory::allocate_host(bytesize, 0)) }
+        unsafe { put(pp, || memory::allocate_host(entry, bytesize, 0)) }
     }
 
     unsafe fn cuMemHostAlloc(
-        _: u64,
+        entry: u64,
         pp: *mut *mut c_void,
         bytesize: usize,
         Flags: c_uint,
     ) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(pp, || memory::allocate_host(bytesize, Flags)) }
+        unsafe { put(pp, || memory::allocate_host(entry, bytesize, Flags)) }
     }
 
     unsafe fn cuMemFreeHost(entry: u64, p: *mut c_void) -> CUresult {
@@ -73,8 +73,8 @@ impl Memory for Guest {
         Self::returned(|| unsafe { memory::register(p, bytesize, Flags) })
     }
 
-    unsafe fn cuMemHostUnregister(_: u64, p: *mut c_void) -> CUresult {
-        Self::returned(|| memory::unregister(p))
+    unsafe fn cuMemHostUnregister(entry: u64, p: *mut c_void) -> CUresult {
+        Self::returned(|| memory::unregister(entry, p))
     }
 
     unsafe fn cuMemHostGetFlags(_: u64, pFlags: *mut c_uint, p: *mut c_void) -> CUresult {

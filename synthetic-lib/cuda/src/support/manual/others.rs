@@ -18,14 +18,6 @@ fn refused(stream: CUstream) -> CUresult {
     })
 }
 
-/// Managed memory is moved, of which there is none.
-fn none_to_move(stream: CUstream) -> CUresult {
-    Guest::returned(|| {
-        usable(stream)?;
-        Err(CUDA_ERROR_INVALID_VALUE)
-    })
-}
-
 /// A word of the device's memory is written in the stream's order. The flag says that what was
 /// before need not be seen by others first, which it is in any case.
 fn written(entry: u64, stream: CUstream, to: CUdeviceptr, value: u32, flags: c_uint) -> CUresult {
@@ -59,27 +51,6 @@ impl Others for Guest {
     unsafe fn cuCtxPushCurrent(_: u64, ctx: CUcontext) -> CUresult {
         // SAFETY: the caller's.
         unsafe { stubs::cuCtxPushCurrent_v2(ctx) }
-    }
-
-    unsafe fn cuMemPrefetchAsync(
-        _: u64,
-        _: CUdeviceptr,
-        _: usize,
-        _: CUdevice,
-        hStream: CUstream,
-    ) -> CUresult {
-        none_to_move(hStream)
-    }
-
-    unsafe fn cuMemPrefetchAsync_v2(
-        _: u64,
-        _: CUdeviceptr,
-        _: usize,
-        _: CUmemLocation,
-        _: c_uint,
-        hStream: CUstream,
-    ) -> CUresult {
-        none_to_move(hStream)
     }
 
     unsafe fn cuStreamWaitValue32(

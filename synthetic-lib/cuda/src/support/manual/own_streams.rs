@@ -8,7 +8,7 @@ use crate::generated::manual::{Captures, Copies, Graphs, Launches, OwnStreams};
 const OWN: CUstream = std::ptr::without_provenance_mut(2);
 
 /// The stream that a program means.
-fn own(stream: CUstream) -> CUstream {
+pub(super) fn own(stream: CUstream) -> CUstream {
     match stream.is_null() {
         true => OWN,
         false => stream,
