@@ -30,8 +30,10 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         // kHz.
         13 => 1_000_000,
         15 | 16 => 1,
+        // Memory that is mapped and managed.
+        19 | 83 => 1,
         // One that the guest's library answers, for a test: here it is there.
-        83 => 1,
+        89 => 1,
         // Threads of a multiprocessor, its blocks and registers, its shared memory and what of it a
         // block may ask for; the cache; cooperative launches, clusters.
         39 => 2048,

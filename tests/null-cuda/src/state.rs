@@ -346,6 +346,22 @@ impl State {
         Ok(())
     }
 
+    /// The kernel with an address and a number of words for parameters.
+    pub fn more(&mut self, params: &[u8]) -> Result<(), Code> {
+        let (address, count) = params.split_at_checked(8).ok_or(INVALID_VALUE)?;
+        let (Ok(address), Some(count)) = (address.try_into(), count.first_chunk()) else {
+            return Err(INVALID_VALUE);
+        };
+        let len = u32::from_le_bytes(*count) as usize * 4;
+        let (words, _) = self
+            .bytes(u64::from_le_bytes(address), len)?
+            .as_chunks_mut();
+        for word in words {
+            *word = u32::from_le_bytes(*word).wrapping_add(1).to_le_bytes();
+        }
+        Ok(())
+    }
+
     /// What was enqueued in a context has ended: what a kernel did comes out.
     pub fn ended(&mut self, context: usize) -> Result<(), Code> {
         let context = std::ptr::with_exposed_provenance_mut(context);
