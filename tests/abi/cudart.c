@@ -38,6 +38,8 @@ typedef enum cudaGraphExecUpdateResult cudaGraphExecUpdateResult;
 typedef struct cudaMemsetParams cudaMemsetParams;
 typedef struct cudaHostNodeParams cudaHostNodeParams;
 typedef struct cudaKernelNodeParams cudaKernelNodeParams;
+typedef enum cudaMemoryAdvise cudaMemoryAdvise;
+typedef enum cudaMemRangeAttribute cudaMemRangeAttribute;
 typedef enum cudaMemLocationType cudaMemLocationType;
 typedef enum cudaMemAllocationType cudaMemAllocationType;
 typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
@@ -68,6 +70,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);
 #include <cuda_runtime_api.h>
 /* These by macros, if a program asks for them. */
+extern __typeof__(cudaMemPrefetchAsync) cudaMemPrefetchAsync_ptsz;
+extern __typeof__(cudaStreamAttachMemAsync) cudaStreamAttachMemAsync_ptsz;
 extern __typeof__(cudaMemcpy) cudaMemcpy_ptds;
 extern __typeof__(cudaMemcpyToSymbol) cudaMemcpyToSymbol_ptds;
 extern __typeof__(cudaMemcpyFromSymbol) cudaMemcpyFromSymbol_ptds;
@@ -663,6 +667,24 @@ _Static_assert(SAME(__typeof__(&cudaGraphMemcpyNodeSetParams), cudaError_t (*)(c
 	"cudaGraphMemcpyNodeSetParams");
 _Static_assert(SAME(__typeof__(&cudaGraphExecMemcpyNodeSetParams), cudaError_t (*)(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaMemcpy3DParms *pNodeParams)),
 	"cudaGraphExecMemcpyNodeSetParams");
+_Static_assert(SAME(__typeof__(&cudaMallocManaged), cudaError_t (*)(void **devPtr, size_t size, unsigned int flags)),
+	"cudaMallocManaged");
+_Static_assert(SAME(__typeof__(&cudaHostGetDevicePointer), cudaError_t (*)(void **pDevice, void *pHost, unsigned int flags)),
+	"cudaHostGetDevicePointer");
+_Static_assert(SAME(__typeof__(&cudaMemPrefetchAsync), cudaError_t (*)(const void *devPtr, size_t count, cudaMemLocation location, unsigned int flags, cudaStream_t stream)),
+	"cudaMemPrefetchAsync");
+_Static_assert(SAME(__typeof__(&cudaMemPrefetchAsync_ptsz), cudaError_t (*)(const void *devPtr, size_t count, cudaMemLocation location, unsigned int flags, cudaStream_t stream)),
+	"cudaMemPrefetchAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cudaMemAdvise), cudaError_t (*)(const void *devPtr, size_t count, cudaMemoryAdvise advice, cudaMemLocation location)),
+	"cudaMemAdvise");
+_Static_assert(SAME(__typeof__(&cudaMemRangeGetAttribute), cudaError_t (*)(void *data, size_t dataSize, cudaMemRangeAttribute attribute, const void *devPtr, size_t count)),
+	"cudaMemRangeGetAttribute");
+_Static_assert(SAME(__typeof__(&cudaMemRangeGetAttributes), cudaError_t (*)(void **data, size_t *dataSizes, cudaMemRangeAttribute *attributes, size_t numAttributes, const void *devPtr, size_t count)),
+	"cudaMemRangeGetAttributes");
+_Static_assert(SAME(__typeof__(&cudaStreamAttachMemAsync), cudaError_t (*)(cudaStream_t stream, void *devPtr, size_t length, unsigned int flags)),
+	"cudaStreamAttachMemAsync");
+_Static_assert(SAME(__typeof__(&cudaStreamAttachMemAsync_ptsz), cudaError_t (*)(cudaStream_t stream, void *devPtr, size_t length, unsigned int flags)),
+	"cudaStreamAttachMemAsync_ptsz");
 
 _Static_assert(sizeof(cudaChannelFormatKind) == sizeof(int32_t), "cudaChannelFormatKind");
 _Static_assert(sizeof(cudaDeviceAttr) == sizeof(int32_t), "cudaDeviceAttr");
@@ -682,7 +704,9 @@ _Static_assert(sizeof(cudaMemAllocationHandleType) == sizeof(int32_t), "cudaMemA
 _Static_assert(sizeof(cudaMemAllocationType) == sizeof(int32_t), "cudaMemAllocationType");
 _Static_assert(sizeof(cudaMemLocationType) == sizeof(int32_t), "cudaMemLocationType");
 _Static_assert(sizeof(cudaMemPoolAttr) == sizeof(int32_t), "cudaMemPoolAttr");
+_Static_assert(sizeof(cudaMemRangeAttribute) == sizeof(int32_t), "cudaMemRangeAttribute");
 _Static_assert(sizeof(cudaMemcpyKind) == sizeof(int32_t), "cudaMemcpyKind");
+_Static_assert(sizeof(cudaMemoryAdvise) == sizeof(int32_t), "cudaMemoryAdvise");
 _Static_assert(sizeof(cudaMemoryType) == sizeof(int32_t), "cudaMemoryType");
 _Static_assert(sizeof(cudaResourceType) == sizeof(int32_t), "cudaResourceType");
 _Static_assert(sizeof(cudaResourceViewFormat) == sizeof(int32_t), "cudaResourceViewFormat");
@@ -1017,6 +1041,7 @@ _Static_assert((int64_t)(cudaMemcpyHostToDevice) == 1, "cudaMemcpyHostToDevice")
 _Static_assert((int64_t)(cudaMemcpyHostToHost) == 0, "cudaMemcpyHostToHost");
 _Static_assert((int64_t)(cudaMemoryTypeDevice) == 2, "cudaMemoryTypeDevice");
 _Static_assert((int64_t)(cudaMemoryTypeHost) == 1, "cudaMemoryTypeHost");
+_Static_assert((int64_t)(cudaMemoryTypeManaged) == 3, "cudaMemoryTypeManaged");
 _Static_assert((int64_t)(cudaMemoryTypeUnregistered) == 0, "cudaMemoryTypeUnregistered");
 _Static_assert((int64_t)(cudaReadModeElementType) == 0, "cudaReadModeElementType");
 _Static_assert((int64_t)(cudaReadModeNormalizedFloat) == 1, "cudaReadModeNormalizedFloat");

@@ -60,6 +60,13 @@ fn arrays_are_copied_and_seen() {
     passes("tests/guest/cuda_arrays.c", "cuda_arrays", &calls);
 }
 
+/// Managed and mapped memory: a kernel's results are there at its simulated end.
+#[test]
+fn memory_is_shared_with_kernels() {
+    let calls = ["cuMemAllocManaged", "cuMemHostGetDevicePointer_v2"];
+    passes("tests/guest/cuda_shared.c", "cuda_shared", &calls);
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {

@@ -68,6 +68,17 @@ fn arrays_are_those_of_the_driver() {
     );
 }
 
+/// Managed and mapped memory, which are the driver's.
+#[test]
+fn memory_is_shared_with_kernels() {
+    let calls = ["cudaMallocManaged", "cudaHostGetDevicePointer"];
+    passes(
+        "tests/guest/cuda_runtime_shared.c",
+        "cuda_runtime_shared",
+        &calls,
+    );
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {

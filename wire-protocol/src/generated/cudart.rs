@@ -652,6 +652,24 @@ pub const CUDA_GRAPH_ADD_MEMCPY_NODE: Op = Op::new(API, 682);
 pub const CUDA_GRAPH_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 683);
 /// `cudaGraphExecMemcpyNodeSetParams`.
 pub const CUDA_GRAPH_EXEC_MEMCPY_NODE_SET_PARAMS: Op = Op::new(API, 684);
+/// `cudaMallocManaged`.
+pub const CUDA_MALLOC_MANAGED: Op = Op::new(API, 690);
+/// `cudaHostGetDevicePointer`.
+pub const CUDA_HOST_GET_DEVICE_POINTER: Op = Op::new(API, 691);
+/// `cudaMemPrefetchAsync`.
+pub const CUDA_MEM_PREFETCH_ASYNC: Op = Op::new(API, 692);
+/// `cudaMemPrefetchAsync_ptsz`.
+pub const CUDA_MEM_PREFETCH_ASYNC_PTSZ: Op = Op::new(API, 693);
+/// `cudaMemAdvise`.
+pub const CUDA_MEM_ADVISE: Op = Op::new(API, 694);
+/// `cudaMemRangeGetAttribute`.
+pub const CUDA_MEM_RANGE_GET_ATTRIBUTE: Op = Op::new(API, 695);
+/// `cudaMemRangeGetAttributes`.
+pub const CUDA_MEM_RANGE_GET_ATTRIBUTES: Op = Op::new(API, 696);
+/// `cudaStreamAttachMemAsync`.
+pub const CUDA_STREAM_ATTACH_MEM_ASYNC: Op = Op::new(API, 697);
+/// `cudaStreamAttachMemAsync_ptsz`.
+pub const CUDA_STREAM_ATTACH_MEM_ASYNC_PTSZ: Op = Op::new(API, 698);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -2033,6 +2051,51 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 684,
         name: "cudaGraphExecMemcpyNodeSetParams",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 690,
+        name: "cudaMallocManaged",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 691,
+        name: "cudaHostGetDevicePointer",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 692,
+        name: "cudaMemPrefetchAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 693,
+        name: "cudaMemPrefetchAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 694,
+        name: "cudaMemAdvise",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 695,
+        name: "cudaMemRangeGetAttribute",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 696,
+        name: "cudaMemRangeGetAttributes",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 697,
+        name: "cudaStreamAttachMemAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 698,
+        name: "cudaStreamAttachMemAsync_ptsz",
         class: Some(crate::envelope::Class::Sync),
     },
 ];

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 276] = [
+static EXPORTS: [Export; 285] = [
     Export {
         name: c"__cudaGetKernel",
         address: __cudaGetKernel as *const c_void,
@@ -591,6 +591,10 @@ static EXPORTS: [Export; 276] = [
         address: cudaHostAlloc as *const c_void,
     },
     Export {
+        name: c"cudaHostGetDevicePointer",
+        address: cudaHostGetDevicePointer as *const c_void,
+    },
+    Export {
         name: c"cudaHostGetFlags",
         address: cudaHostGetFlags as *const c_void,
     },
@@ -707,12 +711,20 @@ static EXPORTS: [Export; 276] = [
         address: cudaMallocHost as *const c_void,
     },
     Export {
+        name: c"cudaMallocManaged",
+        address: cudaMallocManaged as *const c_void,
+    },
+    Export {
         name: c"cudaMallocMipmappedArray",
         address: cudaMallocMipmappedArray as *const c_void,
     },
     Export {
         name: c"cudaMallocPitch",
         address: cudaMallocPitch as *const c_void,
+    },
+    Export {
+        name: c"cudaMemAdvise",
+        address: cudaMemAdvise as *const c_void,
     },
     Export {
         name: c"cudaMemGetInfo",
@@ -745,6 +757,22 @@ static EXPORTS: [Export; 276] = [
     Export {
         name: c"cudaMemPoolTrimTo",
         address: cudaMemPoolTrimTo as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPrefetchAsync",
+        address: cudaMemPrefetchAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaMemPrefetchAsync_ptsz",
+        address: cudaMemPrefetchAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaMemRangeGetAttribute",
+        address: cudaMemRangeGetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cudaMemRangeGetAttributes",
+        address: cudaMemRangeGetAttributes as *const c_void,
     },
     Export {
         name: c"cudaMemcpy",
@@ -957,6 +985,14 @@ static EXPORTS: [Export; 276] = [
     Export {
         name: c"cudaStreamAddCallback_ptsz",
         address: cudaStreamAddCallback_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamAttachMemAsync",
+        address: cudaStreamAttachMemAsync as *const c_void,
+    },
+    Export {
+        name: c"cudaStreamAttachMemAsync_ptsz",
+        address: cudaStreamAttachMemAsync_ptsz as *const c_void,
     },
     Export {
         name: c"cudaStreamBeginCapture",

@@ -2409,6 +2409,120 @@ pub trait OwnStreams {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Shared {
+    /// `cudaMallocManaged`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMallocManaged(
+        entry: u64,
+        devPtr: *mut *mut c_void,
+        size: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaHostGetDevicePointer`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaHostGetDevicePointer(
+        entry: u64,
+        pDevice: *mut *mut c_void,
+        pHost: *mut c_void,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaMemPrefetchAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPrefetchAsync(
+        entry: u64,
+        devPtr: *const c_void,
+        count: usize,
+        location: cudaMemLocation,
+        flags: c_uint,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemPrefetchAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemPrefetchAsync_ptsz(
+        entry: u64,
+        devPtr: *const c_void,
+        count: usize,
+        location: cudaMemLocation,
+        flags: c_uint,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+
+    /// `cudaMemAdvise`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemAdvise(
+        entry: u64,
+        devPtr: *const c_void,
+        count: usize,
+        advice: cudaMemoryAdvise,
+        location: cudaMemLocation,
+    ) -> cudaError_t;
+
+    /// `cudaMemRangeGetAttribute`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemRangeGetAttribute(
+        entry: u64,
+        data: *mut c_void,
+        dataSize: usize,
+        attribute: cudaMemRangeAttribute,
+        devPtr: *const c_void,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaMemRangeGetAttributes`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaMemRangeGetAttributes(
+        entry: u64,
+        data: *mut *mut c_void,
+        dataSizes: *mut usize,
+        attributes: *mut cudaMemRangeAttribute,
+        numAttributes: usize,
+        devPtr: *const c_void,
+        count: usize,
+    ) -> cudaError_t;
+
+    /// `cudaStreamAttachMemAsync`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamAttachMemAsync(
+        entry: u64,
+        stream: cudaStream_t,
+        devPtr: *mut c_void,
+        length: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+
+    /// `cudaStreamAttachMemAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA runtime says of the caller.
+    unsafe fn cudaStreamAttachMemAsync_ptsz(
+        entry: u64,
+        stream: cudaStream_t,
+        devPtr: *mut c_void,
+        length: usize,
+        flags: c_uint,
+    ) -> cudaError_t;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Textures {
     /// `cudaCreateTextureObject`.
     ///

@@ -14,7 +14,7 @@
 
 use crate::generated::manual::{
     AnyNodes, Arrays, Graphs, Guest, Helpers, Kept, Launches, Libraries, Local, Manual, Memory,
-    Object, OwnStreams, Request, Textures,
+    Object, OwnStreams, Request, Shared, Textures,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -4681,4 +4681,170 @@ pub unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cudaGraphExecMemcpyNodeSetParams(entry, hGraphExec, node, pNodeParams) }
+}
+
+/// `cudaMallocManaged`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMallocManaged")]
+pub unsafe extern "C" fn cudaMallocManaged(
+    devPtr: *mut *mut c_void,
+    size: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 690));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMallocManaged(entry, devPtr, size, flags) }
+}
+
+/// `cudaHostGetDevicePointer`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaHostGetDevicePointer")]
+pub unsafe extern "C" fn cudaHostGetDevicePointer(
+    pDevice: *mut *mut c_void,
+    pHost: *mut c_void,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 691));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaHostGetDevicePointer(entry, pDevice, pHost, flags) }
+}
+
+/// `cudaMemPrefetchAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPrefetchAsync")]
+pub unsafe extern "C" fn cudaMemPrefetchAsync(
+    devPtr: *const c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: c_uint,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 692));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPrefetchAsync(entry, devPtr, count, location, flags, stream) }
+}
+
+/// `cudaMemPrefetchAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemPrefetchAsync_ptsz")]
+pub unsafe extern "C" fn cudaMemPrefetchAsync_ptsz(
+    devPtr: *const c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: c_uint,
+    stream: cudaStream_t,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 693));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemPrefetchAsync_ptsz(entry, devPtr, count, location, flags, stream) }
+}
+
+/// `cudaMemAdvise`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemAdvise")]
+pub unsafe extern "C" fn cudaMemAdvise(
+    devPtr: *const c_void,
+    count: usize,
+    advice: cudaMemoryAdvise,
+    location: cudaMemLocation,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 694));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemAdvise(entry, devPtr, count, advice, location) }
+}
+
+/// `cudaMemRangeGetAttribute`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemRangeGetAttribute")]
+pub unsafe extern "C" fn cudaMemRangeGetAttribute(
+    data: *mut c_void,
+    dataSize: usize,
+    attribute: cudaMemRangeAttribute,
+    devPtr: *const c_void,
+    count: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 695));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaMemRangeGetAttribute(entry, data, dataSize, attribute, devPtr, count) }
+}
+
+/// `cudaMemRangeGetAttributes`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaMemRangeGetAttributes")]
+pub unsafe extern "C" fn cudaMemRangeGetAttributes(
+    data: *mut *mut c_void,
+    dataSizes: *mut usize,
+    attributes: *mut cudaMemRangeAttribute,
+    numAttributes: usize,
+    devPtr: *const c_void,
+    count: usize,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 696));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cudaMemRangeGetAttributes(
+            entry,
+            data,
+            dataSizes,
+            attributes,
+            numAttributes,
+            devPtr,
+            count,
+        )
+    }
+}
+
+/// `cudaStreamAttachMemAsync`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamAttachMemAsync")]
+pub unsafe extern "C" fn cudaStreamAttachMemAsync(
+    stream: cudaStream_t,
+    devPtr: *mut c_void,
+    length: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 697));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamAttachMemAsync(entry, stream, devPtr, length, flags) }
+}
+
+/// `cudaStreamAttachMemAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA runtime says of the caller.
+#[unsafe(export_name = "gil_cudaStreamAttachMemAsync_ptsz")]
+pub unsafe extern "C" fn cudaStreamAttachMemAsync_ptsz(
+    stream: cudaStream_t,
+    devPtr: *mut c_void,
+    length: usize,
+    flags: c_uint,
+) -> cudaError_t {
+    gil_guest::note(gil_wire::Op::new(5, 698));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cudaStreamAttachMemAsync_ptsz(entry, stream, devPtr, length, flags) }
 }

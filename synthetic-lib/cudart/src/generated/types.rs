@@ -30,7 +30,9 @@ pub type cudaMemAllocationHandleType = i32;
 pub type cudaMemAllocationType = i32;
 pub type cudaMemLocationType = i32;
 pub type cudaMemPoolAttr = i32;
+pub type cudaMemRangeAttribute = i32;
 pub type cudaMemcpyKind = i32;
+pub type cudaMemoryAdvise = i32;
 pub type cudaMemoryType = i32;
 pub type cudaResourceType = i32;
 pub type cudaResourceViewFormat = i32;
@@ -633,6 +635,7 @@ pub const cudaMemcpyHostToDevice: cudaMemcpyKind = 1;
 pub const cudaMemcpyHostToHost: cudaMemcpyKind = 0;
 pub const cudaMemoryTypeDevice: cudaMemoryType = 2;
 pub const cudaMemoryTypeHost: cudaMemoryType = 1;
+pub const cudaMemoryTypeManaged: cudaMemoryType = 3;
 pub const cudaMemoryTypeUnregistered: cudaMemoryType = 0;
 pub const cudaReadModeElementType: cudaTextureReadMode = 0;
 pub const cudaReadModeNormalizedFloat: cudaTextureReadMode = 1;
@@ -1826,3 +1829,51 @@ pub type cudaGraphMemcpyNodeSetParams_fn =
 /// `cudaGraphExecMemcpyNodeSetParams`.
 pub type cudaGraphExecMemcpyNodeSetParams_fn =
     unsafe extern "C" fn(cudaGraphExec_t, cudaGraphNode_t, *const cudaMemcpy3DParms) -> cudaError_t;
+/// `cudaMallocManaged`.
+pub type cudaMallocManaged_fn =
+    unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> cudaError_t;
+/// `cudaHostGetDevicePointer`.
+pub type cudaHostGetDevicePointer_fn =
+    unsafe extern "C" fn(*mut *mut c_void, *mut c_void, c_uint) -> cudaError_t;
+/// `cudaMemPrefetchAsync`.
+pub type cudaMemPrefetchAsync_fn = unsafe extern "C" fn(
+    *const c_void,
+    usize,
+    cudaMemLocation,
+    c_uint,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemPrefetchAsync_ptsz`.
+pub type cudaMemPrefetchAsync_ptsz_fn = unsafe extern "C" fn(
+    *const c_void,
+    usize,
+    cudaMemLocation,
+    c_uint,
+    cudaStream_t,
+) -> cudaError_t;
+/// `cudaMemAdvise`.
+pub type cudaMemAdvise_fn =
+    unsafe extern "C" fn(*const c_void, usize, cudaMemoryAdvise, cudaMemLocation) -> cudaError_t;
+/// `cudaMemRangeGetAttribute`.
+pub type cudaMemRangeGetAttribute_fn = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    cudaMemRangeAttribute,
+    *const c_void,
+    usize,
+) -> cudaError_t;
+/// `cudaMemRangeGetAttributes`.
+pub type cudaMemRangeGetAttributes_fn = unsafe extern "C" fn(
+    *mut *mut c_void,
+    *mut usize,
+    *mut cudaMemRangeAttribute,
+    usize,
+    *const c_void,
+    usize,
+) -> cudaError_t;
+/// `cudaStreamAttachMemAsync`.
+pub type cudaStreamAttachMemAsync_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut c_void, usize, c_uint) -> cudaError_t;
+/// `cudaStreamAttachMemAsync_ptsz`.
+pub type cudaStreamAttachMemAsync_ptsz_fn =
+    unsafe extern "C" fn(cudaStream_t, *mut c_void, usize, c_uint) -> cudaError_t;

@@ -9,6 +9,7 @@ mod launches;
 mod libraries;
 mod memory;
 mod own_streams;
+mod shared_memory;
 mod textures;
 
 use super::copy::{self, Part, Way};

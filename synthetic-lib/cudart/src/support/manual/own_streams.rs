@@ -9,7 +9,7 @@ use crate::generated::manual::{Graphs, Launches, Memory, OwnStreams};
 const OWN: cudaStream_t = std::ptr::without_provenance_mut(2);
 
 /// The stream that a program means.
-fn own(stream: cudaStream_t) -> cudaStream_t {
+pub(super) fn own(stream: cudaStream_t) -> cudaStream_t {
     match stream.is_null() {
         true => OWN,
         false => stream,
