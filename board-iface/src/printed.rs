@@ -126,6 +126,16 @@ pub fn turn() -> Option<Turn> {
     Some(turn)
 }
 
+/// What was printed since this was last asked, where a driver says when it prints: between
+/// kernels, and behind them. Nothing if standard output is the process's own.
+pub fn take() -> Vec<u8> {
+    let turn = CAPTURE.get().map(|capture| Turn {
+        _turn: lock(&capture.turn),
+        capture,
+    });
+    turn.map(|turn| turn.take()).unwrap_or_default()
+}
+
 impl Turn {
     /// What was printed since this was last asked, by kernels that have ended.
     pub fn take(&self) -> Vec<u8> {

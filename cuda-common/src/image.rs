@@ -69,6 +69,14 @@ pub fn is_whole(bytes: &[u8]) -> bool {
     matches!(image(&bytes), Some(Image::Bytes(len)) if len <= bytes.len() as u64)
 }
 
+/// Whether kernels of an image may print: what prints is `vprintf`, by which name texts and
+/// ELF files have it; what is in a fat binary may be compressed.
+pub fn may_print(bytes: &[u8]) -> bool {
+    const NAME: &[u8] = b"vprintf";
+    let is_fat = u32_at(&bytes, 0) == Some(FAT);
+    is_fat || bytes.windows(NAME.len()).any(|window| window == NAME)
+}
+
 fn u16_at(memory: &impl Memory, at: u64) -> Option<u64> {
     memory
         .read(at)

@@ -9,6 +9,9 @@ typedef struct {
 	int kind, number;
 } location;
 
+struct CUgraph_st;
+struct CUgraphExec_st;
+
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags);
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *place, unsigned int flags);
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream stream);

@@ -110,6 +110,27 @@ fn graphs_do_what_their_nodes_say() {
     passes("tests/guest/cuda_graphs.c", "cuda_graphs", &calls);
 }
 
+/// What kernels print is on the program's standard output when the program has waited for them.
+#[test]
+fn kernels_print_in_order_with_the_program() {
+    let board = board(&[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_prints.c").ok();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let wanted = [
+        "before the first is waited for",
+        "kernel 1",
+        "behind the first",
+        "kernel 2",
+        "kernel 3",
+        "behind two more",
+        "kernel 4",
+        "behind a copy",
+        "kernel 5",
+        "behind the context's end",
+    ];
+    assert_eq!(lines, wanted, "{}", run.stderr);
+}
+
 /// The report has the calls, with the GPU's time.
 #[test]
 fn the_report_shows_kernels_and_copies() {

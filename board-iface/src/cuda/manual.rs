@@ -98,6 +98,8 @@ impl Session {
             }
         });
         if result == CUDA_SUCCESS {
+            let image = call.bytes(data)?.unwrap_or_default();
+            self.has_loaded(image);
             self.bind_with(Kind::Module, new, module, Data::Of(current))?;
         }
         let told = logs.map(|logs| logs.told(&names, &values).words());

@@ -17,7 +17,9 @@ use crate::back_end::{
     Call, Current, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, cpu_time,
 };
 use crate::board::{self, Ended, Outcome};
+use crate::printed;
 use crate::region::Budget;
+use gil_cuda_common::image;
 use gil_cuda_common::ptx::Param;
 use gil_cuda_common::room::Room;
 use gil_wire::Op;
@@ -65,6 +67,8 @@ pub struct Session {
     pub(super) shared: Shared,
     /// What is put on its stream next for that.
     pub(super) sharing: Option<Sharing>,
+    /// Whether a module has kernels that may print.
+    prints: bool,
     /// Textures and surfaces.
     pub(super) views: Views,
     /// The context that is current in the thread of the session's calls.
@@ -173,6 +177,7 @@ impl Session {
             copy_needs: Needs::Nothing,
             shared: Shared::default(),
             sharing: None,
+            prints: false,
             views: Views::default(),
             current: Handle::NULL,
         }
@@ -344,6 +349,10 @@ impl Session {
         }
         let memory = self.recycle(running, &finished)?;
         finished.report(number, memory, call);
+        let printed = self.printed();
+        if let Some(ended) = call.ended_mut().last_mut() {
+            ended.printed.extend(printed);
+        }
         Ok(finished.ending.failure().unwrap_or(CUDA_SUCCESS))
     }
 
@@ -423,7 +432,24 @@ impl Session {
 
     fn reported(&mut self, number: u64, running: Running, finished: Finished) -> Option<Ended> {
         let memory = self.recycle(running, &finished).ok()?;
-        Some(finished.later(number, memory))
+        Some(Ended {
+            printed: self.printed(),
+            ..finished.later(number, memory)
+        })
+    }
+
+    /// A module is loaded of this image.
+    pub(super) fn has_loaded(&mut self, image: &[u8]) {
+        self.prints |= image::may_print(image);
+    }
+
+    /// What kernels printed, as far as the driver has brought it: it does so where their end is
+    /// waited for (`CUDA C++ Programming Guide`, formatted output).
+    fn printed(&self) -> Vec<u8> {
+        match self.prints {
+            true => printed::take(),
+            false => Vec::new(),
+        }
     }
 
     /// No context is current in the thread of the session's calls.
@@ -522,8 +548,11 @@ impl Session {
         for (number, running) in self.operations.take_of(context) {
             let finished = running.wait(self.driver);
             let memory = self.recycle(running, &finished)?;
-            self.operations
-                .ended(number, finished.later(number, memory));
+            let ended = Ended {
+                printed: self.printed(),
+                ..finished.later(number, memory)
+            };
+            self.operations.ended(number, ended);
         }
         self.free_streams_memory(context);
         self.destroy_links(call, context);

@@ -6,6 +6,7 @@ use gil_cuda_common::ptx::Kernel;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Objects of a kind, by handles that lead nowhere.
@@ -171,6 +172,8 @@ pub struct Link {
 
 #[derive(Debug)]
 pub struct State {
+    /// What kernels printed that nobody waited for yet.
+    pub printed: String,
     pub is_initialized: bool,
     pub contexts: Objects<Context>,
     pub modules: Objects<Module>,
@@ -203,6 +206,7 @@ pub struct State {
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
+    printed: String::new(),
     is_initialized: false,
     contexts: Objects::new(),
     modules: Objects::new(),
@@ -364,6 +368,8 @@ impl State {
 
     /// What was enqueued in a context has ended: what a kernel did comes out.
     pub fn ended(&mut self, context: usize) -> Result<(), Code> {
+        print!("{}", std::mem::take(&mut self.printed));
+        let _ = std::io::stdout().flush();
         let context = std::ptr::with_exposed_provenance_mut(context);
         let context = self.contexts.get_mut(context).ok_or(INVALID_CONTEXT)?;
         if context.pending != 0 {
