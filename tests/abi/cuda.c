@@ -765,6 +765,28 @@ _Static_assert(SAME(__typeof__(&cuMemPrefetchAsync_v2_ptsz), CUresult (*)(CUdevi
 	"cuMemPrefetchAsync_v2_ptsz");
 _Static_assert(SAME(__typeof__(&cuStreamAttachMemAsync_ptsz), CUresult (*)(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)),
 	"cuStreamAttachMemAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemAddressReserve), CUresult (*)(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr, unsigned long long flags)),
+	"cuMemAddressReserve");
+_Static_assert(SAME(__typeof__(&cuMemAddressFree), CUresult (*)(CUdeviceptr ptr, size_t size)),
+	"cuMemAddressFree");
+_Static_assert(SAME(__typeof__(&cuMemCreate), CUresult (*)(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop, unsigned long long flags)),
+	"cuMemCreate");
+_Static_assert(SAME(__typeof__(&cuMemRelease), CUresult (*)(CUmemGenericAllocationHandle handle)),
+	"cuMemRelease");
+_Static_assert(SAME(__typeof__(&cuMemMap), CUresult (*)(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)),
+	"cuMemMap");
+_Static_assert(SAME(__typeof__(&cuMemUnmap), CUresult (*)(CUdeviceptr ptr, size_t size)),
+	"cuMemUnmap");
+_Static_assert(SAME(__typeof__(&cuMemSetAccess), CUresult (*)(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)),
+	"cuMemSetAccess");
+_Static_assert(SAME(__typeof__(&cuMemGetAccess), CUresult (*)(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)),
+	"cuMemGetAccess");
+_Static_assert(SAME(__typeof__(&cuMemGetAllocationGranularity), CUresult (*)(size_t *granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option)),
+	"cuMemGetAllocationGranularity");
+_Static_assert(SAME(__typeof__(&cuMemGetAllocationPropertiesFromHandle), CUresult (*)(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)),
+	"cuMemGetAllocationPropertiesFromHandle");
+_Static_assert(SAME(__typeof__(&cuMemRetainAllocationHandle), CUresult (*)(CUmemGenericAllocationHandle *handle, void *addr)),
+	"cuMemRetainAllocationHandle");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -786,8 +808,10 @@ _Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttribut
 _Static_assert(sizeof(CUlibraryOption) == sizeof(int32_t), "CUlibraryOption");
 _Static_assert(sizeof(CUlimit) == sizeof(int32_t), "CUlimit");
 _Static_assert(sizeof(CUmemAccess_flags) == sizeof(int32_t), "CUmemAccess_flags");
+_Static_assert(sizeof(CUmemAllocationGranularity_flags) == sizeof(int32_t), "CUmemAllocationGranularity_flags");
 _Static_assert(sizeof(CUmemAllocationHandleType) == sizeof(int32_t), "CUmemAllocationHandleType");
 _Static_assert(sizeof(CUmemAllocationType) == sizeof(int32_t), "CUmemAllocationType");
+_Static_assert(sizeof(CUmemGenericAllocationHandle) == sizeof(uint64_t), "CUmemGenericAllocationHandle");
 _Static_assert(sizeof(CUmemLocationType) == sizeof(int32_t), "CUmemLocationType");
 _Static_assert(sizeof(CUmemPool_attribute) == sizeof(int32_t), "CUmemPool_attribute");
 _Static_assert(sizeof(CUmem_advise) == sizeof(int32_t), "CUmem_advise");
@@ -946,6 +970,11 @@ _Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->attrs), CUlaunchAttribute 
 _Static_assert(SAME(__typeof__(((CUlaunchConfig *)0)->numAttrs), unsigned int), "CUlaunchConfig.numAttrs");
 _Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->location), CUmemLocation), "CUmemAccessDesc.location");
 _Static_assert(SAME(__typeof__(((CUmemAccessDesc *)0)->flags), CUmemAccess_flags), "CUmemAccessDesc.flags");
+_Static_assert(SAME(__typeof__(((CUmemAllocationProp *)0)->type), CUmemAllocationType), "CUmemAllocationProp.type");
+_Static_assert(SAME(__typeof__(((CUmemAllocationProp *)0)->requestedHandleTypes), CUmemAllocationHandleType), "CUmemAllocationProp.requestedHandleTypes");
+_Static_assert(SAME(__typeof__(((CUmemAllocationProp *)0)->location), CUmemLocation), "CUmemAllocationProp.location");
+_Static_assert(SAME(__typeof__(((CUmemAllocationProp *)0)->win32HandleMetaData), void *), "CUmemAllocationProp.win32HandleMetaData");
+_Static_assert(sizeof(((CUmemAllocationProp *)0)->allocFlags) == sizeof(unsigned short[4]), "CUmemAllocationProp.allocFlags");
 _Static_assert(SAME(__typeof__(((CUmemLocation *)0)->type), CUmemLocationType), "CUmemLocation.type");
 _Static_assert(SAME(__typeof__(((CUmemLocation *)0)->id), int), "CUmemLocation.id");
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->allocType), CUmemAllocationType), "CUmemPoolProps.allocType");
@@ -1088,6 +1117,8 @@ _Static_assert((int64_t)(CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION) == 4, "CU_MEM_A
 _Static_assert((int64_t)(CU_MEM_ADVISE_UNSET_READ_MOSTLY) == 2, "CU_MEM_ADVISE_UNSET_READ_MOSTLY");
 _Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_MANAGED) == 2, "CU_MEM_ALLOCATION_TYPE_MANAGED");
 _Static_assert((int64_t)(CU_MEM_ALLOCATION_TYPE_PINNED) == 1, "CU_MEM_ALLOCATION_TYPE_PINNED");
+_Static_assert((int64_t)(CU_MEM_ALLOC_GRANULARITY_MINIMUM) == 0, "CU_MEM_ALLOC_GRANULARITY_MINIMUM");
+_Static_assert((int64_t)(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) == 1, "CU_MEM_ALLOC_GRANULARITY_RECOMMENDED");
 _Static_assert((int64_t)(CU_MEM_HANDLE_TYPE_NONE) == 0, "CU_MEM_HANDLE_TYPE_NONE");
 _Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_DEVICE) == 1, "CU_MEM_LOCATION_TYPE_DEVICE");
 _Static_assert((int64_t)(CU_MEM_LOCATION_TYPE_HOST) == 2, "CU_MEM_LOCATION_TYPE_HOST");

@@ -13,6 +13,8 @@ pub enum Owner {
     Shared(Handle),
     /// It was allocated in the order of a stream of this context, and is freed by its address.
     Stream(Handle),
+    /// Its addresses are reserved; what is there is mapped by hand. No context has it.
+    Reserved,
     /// It is a variable of this module of this context.
     Module {
         /// The module.
@@ -23,13 +25,14 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// The context.
+    /// The context; null if it has none.
     pub fn context(self) -> Handle {
         match self {
             Self::Context(context)
             | Self::Shared(context)
             | Self::Stream(context)
             | Self::Module { context, .. } => context,
+            Self::Reserved => Handle::NULL,
         }
     }
 }
@@ -76,6 +79,13 @@ impl Ranges {
     /// Takes out what is shared from an address on.
     pub fn take_shared(&mut self, address: u64) {
         if matches!(self.0.get(&address), Some((_, Owner::Shared(_)))) {
+            self.0.remove(&address);
+        }
+    }
+
+    /// Takes out what is reserved from an address on.
+    pub fn take_reserved(&mut self, address: u64) {
+        if matches!(self.0.get(&address), Some((_, Owner::Reserved))) {
             self.0.remove(&address);
         }
     }

@@ -39,6 +39,7 @@ pub mod session;
 mod shared;
 pub mod support;
 mod textures;
+mod virtual_memory;
 
 use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

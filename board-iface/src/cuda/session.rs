@@ -10,6 +10,7 @@ use super::operations::{Needs, Operation, Operations, Pool, Running};
 use super::pinned::{Block, Blocks, Staged, Window};
 use super::shared::{Shared, Sharing};
 use super::textures::Views;
+use super::virtual_memory::Spaces;
 use crate::back_end::call::Memory;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::operations::Finished;
@@ -67,6 +68,8 @@ pub struct Session {
     pub(super) shared: Shared,
     /// What is put on its stream next for that.
     pub(super) sharing: Option<Sharing>,
+    /// Addresses that are reserved, and what is mapped there.
+    pub(super) spaces: Spaces,
     /// Whether a module has kernels that may print.
     prints: bool,
     /// Textures and surfaces.
@@ -177,6 +180,7 @@ impl Session {
             copy_needs: Needs::Nothing,
             shared: Shared::default(),
             sharing: None,
+            spaces: Spaces::default(),
             prints: false,
             views: Views::default(),
             current: Handle::NULL,
@@ -721,6 +725,8 @@ impl Drop for Session {
             let mut call = Call::new(gil_wire::generated::cuda::CU_CTX_DESTROY_V2, None, vec![]);
             let _ = self.destroy(&mut call, number);
         }
+        let mut call = Call::new(wire::CU_MEM_UNMAP, None, vec![]);
+        self.end_spaces(&mut call);
         for (number, _) in self.table.all() {
             if self.made_pool(number) {
                 let mut call = Call::new(wire::CU_MEM_POOL_DESTROY, None, vec![]);

@@ -30,8 +30,8 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         // kHz.
         13 => 1_000_000,
         15 | 16 => 1,
-        // Memory that is mapped and managed.
-        19 | 83 => 1,
+        // Memory that is mapped and managed; addresses and memory apart.
+        19 | 83 | 102 => 1,
         // One that the guest's library answers, for a test: here it is there.
         89 => 1,
         // Threads of a multiprocessor, its blocks and registers, its shared memory and what of it a

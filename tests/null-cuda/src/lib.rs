@@ -27,6 +27,7 @@ mod link;
 mod peers;
 mod pools;
 mod rectangles;
+mod spaces;
 mod state;
 
 use device::{attribute, function_attribute};

@@ -15,6 +15,16 @@ pub struct Location {
     number: c_int,
 }
 
+impl Location {
+    /// The device that it is.
+    pub fn device(self) -> Result<c_int, Code> {
+        match self.kind {
+            ON_DEVICE => Ok(self.number),
+            _ => Err(NOT_SUPPORTED),
+        }
+    }
+}
+
 /// `CUmemPoolProps`.
 #[repr(C)]
 #[derive(Debug)]
@@ -34,6 +44,13 @@ pub struct Asked {
 pub struct Access {
     location: Location,
     flags: c_int,
+}
+
+impl Access {
+    /// Whose it is, and what it allows.
+    pub fn parts(&self) -> Result<(c_int, c_int), Code> {
+        Ok((self.location.device()?, self.flags))
+    }
 }
 
 const ON_DEVICE: c_int = 1;

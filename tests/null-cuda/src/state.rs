@@ -1,6 +1,7 @@
 //! What there is: contexts and what they have.
 
 use super::arrays::{Array, Mipmapped, View};
+use super::spaces::Spaces;
 use super::{Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, MEMORY, OUT_OF_MEMORY, Object};
 use gil_cuda_common::ptx::Kernel;
 use std::cell::Cell;
@@ -195,6 +196,8 @@ pub struct State {
     pub pooled: BTreeMap<u64, usize>,
     /// By address: the context, and the bytes.
     pub memory: BTreeMap<u64, (usize, Vec<u8>)>,
+    /// What is mapped by hand.
+    pub spaces: Spaces,
     /// The host's pinned memory.
     pub pinned: BTreeMap<usize, Box<[u8]>>,
     /// Memory that the host registered: how many bytes from an address on.
@@ -207,6 +210,7 @@ pub struct State {
 
 static STATE: Mutex<State> = Mutex::new(State {
     printed: String::new(),
+    spaces: Spaces::new(),
     is_initialized: false,
     contexts: Objects::new(),
     modules: Objects::new(),
@@ -275,7 +279,8 @@ impl State {
     pub fn used(&self) -> u64 {
         let plain = self.memory.values().map(|(_, it)| it.len());
         let arrays = self.arrays.all().map(|it| it.bytes.len());
-        plain.chain(arrays).map(|len| len as u64).sum()
+        let bytes = plain.chain(arrays).map(|len| len as u64);
+        bytes.sum::<u64>() + self.spaces.used()
     }
 
     pub fn allocate(&mut self, context: usize, bytes: u64) -> Result<u64, Code> {
@@ -292,6 +297,9 @@ impl State {
     }
 
     pub fn bytes(&mut self, address: u64, len: usize) -> Result<&mut [u8], Code> {
+        if let Some(bytes) = self.spaces.bytes(address, len) {
+            return Ok(bytes);
+        }
         let range = self.memory.range_mut(..=address).next_back();
         let (base, (_, bytes)) = range.ok_or(INVALID_VALUE)?;
         let from = usize::try_from(address - base).map_err(|_| INVALID_VALUE)?;

@@ -830,6 +830,28 @@ pub const CU_MEM_PREFETCH_ASYNC_PTSZ: Op = Op::new(API, 697);
 pub const CU_MEM_PREFETCH_ASYNC_V2_PTSZ: Op = Op::new(API, 698);
 /// `cuStreamAttachMemAsync_ptsz`.
 pub const CU_STREAM_ATTACH_MEM_ASYNC_PTSZ: Op = Op::new(API, 699);
+/// `cuMemAddressReserve`.
+pub const CU_MEM_ADDRESS_RESERVE: Op = Op::new(API, 710);
+/// `cuMemAddressFree`.
+pub const CU_MEM_ADDRESS_FREE: Op = Op::new(API, 711);
+/// `cuMemCreate`.
+pub const CU_MEM_CREATE: Op = Op::new(API, 712);
+/// `cuMemRelease`.
+pub const CU_MEM_RELEASE: Op = Op::new(API, 713);
+/// `cuMemMap`.
+pub const CU_MEM_MAP: Op = Op::new(API, 714);
+/// `cuMemUnmap`.
+pub const CU_MEM_UNMAP: Op = Op::new(API, 715);
+/// `cuMemSetAccess`.
+pub const CU_MEM_SET_ACCESS: Op = Op::new(API, 716);
+/// `cuMemGetAccess`.
+pub const CU_MEM_GET_ACCESS: Op = Op::new(API, 717);
+/// `cuMemGetAllocationGranularity`.
+pub const CU_MEM_GET_ALLOCATION_GRANULARITY: Op = Op::new(API, 718);
+/// `cuMemGetAllocationPropertiesFromHandle`.
+pub const CU_MEM_GET_ALLOCATION_PROPERTIES_FROM_HANDLE: Op = Op::new(API, 719);
+/// `cuMemRetainAllocationHandle`.
+pub const CU_MEM_RETAIN_ALLOCATION_HANDLE: Op = Op::new(API, 720);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2619,6 +2641,61 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 699,
         name: "cuStreamAttachMemAsync_ptsz",
         class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 710,
+        name: "cuMemAddressReserve",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 711,
+        name: "cuMemAddressFree",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 712,
+        name: "cuMemCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 713,
+        name: "cuMemRelease",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 714,
+        name: "cuMemMap",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 715,
+        name: "cuMemUnmap",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 716,
+        name: "cuMemSetAccess",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 717,
+        name: "cuMemGetAccess",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 718,
+        name: "cuMemGetAllocationGranularity",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 719,
+        name: "cuMemGetAllocationPropertiesFromHandle",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 720,
+        name: "cuMemRetainAllocationHandle",
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -4555,6 +4632,132 @@ pub struct CuDeviceGetTexture1DLinearMaxWidthArgs {
 pub struct CuDeviceGetTexture1DLinearMaxWidthReply {
     pub result: i32,
     pub maxWidthInElements: u64,
+}
+
+/// Arguments of `cuMemAddressReserve`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAddressReserveArgs {
+    pub bytes: u64,
+    pub alignment: u64,
+    pub hint: u64,
+}
+
+/// Reply of `cuMemAddressReserve`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAddressReserveReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `cuMemAddressFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAddressFreeArgs {
+    pub address: u64,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemAddressFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemAddressFreeReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemCreateArgs {
+    pub new: u64,
+    pub bytes: u64,
+    pub device: i32,
+    pub flags: u64,
+}
+
+/// Reply of `cuMemCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemCreateReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemRelease`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemReleaseArgs {
+    pub handle: u64,
+}
+
+/// Reply of `cuMemRelease`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemReleaseReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemMap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemMapArgs {
+    pub address: u64,
+    pub bytes: u64,
+    pub offset: u64,
+    pub handle: u64,
+}
+
+/// Reply of `cuMemMap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemMapReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemUnmap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemUnmapArgs {
+    pub address: u64,
+    pub bytes: u64,
+}
+
+/// Reply of `cuMemUnmap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemUnmapReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemSetAccessArgs {
+    pub address: u64,
+    pub bytes: u64,
+    pub accesses: Vec<u64>,
+}
+
+/// Reply of `cuMemSetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemSetAccessReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuMemGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemGetAccessArgs {
+    pub address: u64,
+    pub device: i32,
+}
+
+/// Reply of `cuMemGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemGetAccessReply {
+    pub result: i32,
+    pub flags: u64,
+}
+
+/// Arguments of `cuMemGetAllocationGranularity`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemGetAllocationGranularityArgs {
+    pub device: i32,
+    pub flags: u64,
+    pub option: i32,
+}
+
+/// Reply of `cuMemGetAllocationGranularity`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuMemGetAllocationGranularityReply {
+    pub result: i32,
+    pub value: u64,
 }
 
 /// Arguments of `gilMark`.

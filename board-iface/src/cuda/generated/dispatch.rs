@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 124] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 133] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -147,6 +147,15 @@ static DISPATCH: [(u16, DispatchFn<Session>); 124] = [
     (675, cu_surf_object_create),
     (676, cu_surf_object_destroy),
     (678, cu_device_get_texture1d_linear_max_width),
+    (710, cu_mem_address_reserve),
+    (711, cu_mem_address_free),
+    (712, cu_mem_create),
+    (713, cu_mem_release),
+    (714, cu_mem_map),
+    (715, cu_mem_unmap),
+    (716, cu_mem_set_access),
+    (717, cu_mem_get_access),
+    (718, cu_mem_get_allocation_granularity),
     (1001, gil_mark),
     (1002, gil_retire),
     (1003, gil_share_memory),
@@ -1755,6 +1764,73 @@ fn cu_device_get_texture1d_linear_max_width(
     })
 }
 
+fn cu_mem_address_reserve(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAddressReserveArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_address_reserve(session, call, args)?)
+}
+
+fn cu_mem_address_free(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemAddressFreeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_address_free(session, call, args)?)
+}
+
+fn cu_mem_create(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_create(session, call, args)?)
+}
+
+fn cu_mem_release(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemReleaseArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_release(session, call, args)?)
+}
+
+fn cu_mem_map(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemMapArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_map(session, call, args)?)
+}
+
+fn cu_mem_unmap(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemUnmapArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_unmap(session, call, args)?)
+}
+
+fn cu_mem_set_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemSetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_set_access(session, call, args)?)
+}
+
+fn cu_mem_get_access(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemGetAccessArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_get_access(session, call, args)?)
+}
+
+fn cu_mem_get_allocation_granularity(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuMemGetAllocationGranularityArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_mem_get_allocation_granularity(
+        session, call, args,
+    )?)
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -2058,6 +2134,24 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         }),
         676 => back_end::encode(&wire::CuSurfObjectDestroyReply { result }),
         678 => back_end::encode(&wire::CuDeviceGetTexture1DLinearMaxWidthReply {
+            result,
+            ..Default::default()
+        }),
+        710 => back_end::encode(&wire::CuMemAddressReserveReply {
+            result,
+            ..Default::default()
+        }),
+        711 => back_end::encode(&wire::CuMemAddressFreeReply { result }),
+        712 => back_end::encode(&wire::CuMemCreateReply { result }),
+        713 => back_end::encode(&wire::CuMemReleaseReply { result }),
+        714 => back_end::encode(&wire::CuMemMapReply { result }),
+        715 => back_end::encode(&wire::CuMemUnmapReply { result }),
+        716 => back_end::encode(&wire::CuMemSetAccessReply { result }),
+        717 => back_end::encode(&wire::CuMemGetAccessReply {
+            result,
+            ..Default::default()
+        }),
+        718 => back_end::encode(&wire::CuMemGetAllocationGranularityReply {
             result,
             ..Default::default()
         }),

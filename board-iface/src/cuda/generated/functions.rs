@@ -245,6 +245,24 @@ pub struct Functions {
     pub cuSurfObjectDestroy: Option<cuSurfObjectDestroy_fn>,
     /// `cuDeviceGetTexture1DLinearMaxWidth`.
     pub cuDeviceGetTexture1DLinearMaxWidth: Option<cuDeviceGetTexture1DLinearMaxWidth_fn>,
+    /// `cuMemAddressReserve`.
+    pub cuMemAddressReserve: Option<cuMemAddressReserve_fn>,
+    /// `cuMemAddressFree`.
+    pub cuMemAddressFree: Option<cuMemAddressFree_fn>,
+    /// `cuMemCreate`.
+    pub cuMemCreate: Option<cuMemCreate_fn>,
+    /// `cuMemRelease`.
+    pub cuMemRelease: Option<cuMemRelease_fn>,
+    /// `cuMemMap`.
+    pub cuMemMap: Option<cuMemMap_fn>,
+    /// `cuMemUnmap`.
+    pub cuMemUnmap: Option<cuMemUnmap_fn>,
+    /// `cuMemSetAccess`.
+    pub cuMemSetAccess: Option<cuMemSetAccess_fn>,
+    /// `cuMemGetAccess`.
+    pub cuMemGetAccess: Option<cuMemGetAccess_fn>,
+    /// `cuMemGetAllocationGranularity`.
+    pub cuMemGetAllocationGranularity: Option<cuMemGetAllocationGranularity_fn>,
 }
 
 impl Functions {
@@ -384,6 +402,15 @@ impl Functions {
                 cuDeviceGetTexture1DLinearMaxWidth: function(find(
                     c"cuDeviceGetTexture1DLinearMaxWidth",
                 )),
+                cuMemAddressReserve: function(find(c"cuMemAddressReserve")),
+                cuMemAddressFree: function(find(c"cuMemAddressFree")),
+                cuMemCreate: function(find(c"cuMemCreate")),
+                cuMemRelease: function(find(c"cuMemRelease")),
+                cuMemMap: function(find(c"cuMemMap")),
+                cuMemUnmap: function(find(c"cuMemUnmap")),
+                cuMemSetAccess: function(find(c"cuMemSetAccess")),
+                cuMemGetAccess: function(find(c"cuMemGetAccess")),
+                cuMemGetAllocationGranularity: function(find(c"cuMemGetAllocationGranularity")),
             }
         }
     }

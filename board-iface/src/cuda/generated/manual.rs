@@ -706,6 +706,99 @@ pub trait Textures {
     ) -> Result<wire::CuSurfObjectDestroyReply, Refusal>;
 }
 
+/// Calls of one subject whose bodies are written by hand.
+pub trait Virtual {
+    /// `cuMemAddressReserve`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_address_reserve(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAddressReserveArgs,
+    ) -> Result<wire::CuMemAddressReserveReply, Refusal>;
+
+    /// `cuMemAddressFree`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_address_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemAddressFreeArgs,
+    ) -> Result<wire::CuMemAddressFreeReply, Refusal>;
+
+    /// `cuMemCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemCreateArgs,
+    ) -> Result<wire::CuMemCreateReply, Refusal>;
+
+    /// `cuMemRelease`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_release(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemReleaseArgs,
+    ) -> Result<wire::CuMemReleaseReply, Refusal>;
+
+    /// `cuMemMap`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_map(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemMapArgs,
+    ) -> Result<wire::CuMemMapReply, Refusal>;
+
+    /// `cuMemUnmap`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_unmap(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemUnmapArgs,
+    ) -> Result<wire::CuMemUnmapReply, Refusal>;
+
+    /// `cuMemSetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_set_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemSetAccessArgs,
+    ) -> Result<wire::CuMemSetAccessReply, Refusal>;
+
+    /// `cuMemGetAccess`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_get_access(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemGetAccessArgs,
+    ) -> Result<wire::CuMemGetAccessReply, Refusal>;
+
+    /// `cuMemGetAllocationGranularity`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_mem_get_allocation_granularity(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuMemGetAllocationGranularityArgs,
+    ) -> Result<wire::CuMemGetAllocationGranularityReply, Refusal>;
+}
+
 /// Calls whose bodies are written by hand.
 pub trait Manual {
     /// `cuInit`.

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 353] = [
+static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -747,6 +747,14 @@ static EXPORTS: [Export; 353] = [
         address: cuLinkDestroy as *const c_void,
     },
     Export {
+        name: c"cuMemAddressFree",
+        address: cuMemAddressFree as *const c_void,
+    },
+    Export {
+        name: c"cuMemAddressReserve",
+        address: cuMemAddressReserve as *const c_void,
+    },
+    Export {
         name: c"cuMemAdvise",
         address: cuMemAdvise as *const c_void,
     },
@@ -779,6 +787,10 @@ static EXPORTS: [Export; 353] = [
         address: cuMemAlloc_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemCreate",
+        address: cuMemCreate as *const c_void,
+    },
+    Export {
         name: c"cuMemFreeAsync",
         address: cuMemFreeAsync as *const c_void,
     },
@@ -791,8 +803,20 @@ static EXPORTS: [Export; 353] = [
         address: cuMemFree_v2 as *const c_void,
     },
     Export {
+        name: c"cuMemGetAccess",
+        address: cuMemGetAccess as *const c_void,
+    },
+    Export {
         name: c"cuMemGetAddressRange_v2",
         address: cuMemGetAddressRange_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemGetAllocationGranularity",
+        address: cuMemGetAllocationGranularity as *const c_void,
+    },
+    Export {
+        name: c"cuMemGetAllocationPropertiesFromHandle",
+        address: cuMemGetAllocationPropertiesFromHandle as *const c_void,
     },
     Export {
         name: c"cuMemGetInfo_v2",
@@ -817,6 +841,10 @@ static EXPORTS: [Export; 353] = [
     Export {
         name: c"cuMemHostUnregister",
         address: cuMemHostUnregister as *const c_void,
+    },
+    Export {
+        name: c"cuMemMap",
+        address: cuMemMap as *const c_void,
     },
     Export {
         name: c"cuMemPoolCreate",
@@ -869,6 +897,22 @@ static EXPORTS: [Export; 353] = [
     Export {
         name: c"cuMemRangeGetAttributes",
         address: cuMemRangeGetAttributes as *const c_void,
+    },
+    Export {
+        name: c"cuMemRelease",
+        address: cuMemRelease as *const c_void,
+    },
+    Export {
+        name: c"cuMemRetainAllocationHandle",
+        address: cuMemRetainAllocationHandle as *const c_void,
+    },
+    Export {
+        name: c"cuMemSetAccess",
+        address: cuMemSetAccess as *const c_void,
+    },
+    Export {
+        name: c"cuMemUnmap",
+        address: cuMemUnmap as *const c_void,
     },
     Export {
         name: c"cuMemcpy",
@@ -1849,6 +1893,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuLinkComplete", 5050, c"cuLinkComplete"),
     (c"cuLinkCreate", 6050, c"cuLinkCreate_v2"),
     (c"cuLinkDestroy", 5050, c"cuLinkDestroy"),
+    (c"cuMemAddressFree", 10020, c"cuMemAddressFree"),
+    (c"cuMemAddressReserve", 10020, c"cuMemAddressReserve"),
     (c"cuMemAdvise", 8000, c"cuMemAdvise"),
     (c"cuMemAdvise", 12020, c"cuMemAdvise_v2"),
     (c"cuMemAllocAsync", 11020, c"cuMemAllocAsync"),
@@ -1861,10 +1907,22 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemAllocManaged", 6000, c"cuMemAllocManaged"),
     (c"cuMemAllocPitch", 3020, c"cuMemAllocPitch_v2"),
     (c"cuMemAlloc", 3020, c"cuMemAlloc_v2"),
+    (c"cuMemCreate", 10020, c"cuMemCreate"),
     (c"cuMemFreeAsync", 11020, c"cuMemFreeAsync"),
     (c"cuMemFreeHost", 2000, c"cuMemFreeHost"),
     (c"cuMemFree", 3020, c"cuMemFree_v2"),
+    (c"cuMemGetAccess", 10020, c"cuMemGetAccess"),
     (c"cuMemGetAddressRange", 3020, c"cuMemGetAddressRange_v2"),
+    (
+        c"cuMemGetAllocationGranularity",
+        10020,
+        c"cuMemGetAllocationGranularity",
+    ),
+    (
+        c"cuMemGetAllocationPropertiesFromHandle",
+        10020,
+        c"cuMemGetAllocationPropertiesFromHandle",
+    ),
     (c"cuMemGetInfo", 3020, c"cuMemGetInfo_v2"),
     (c"cuMemHostAlloc", 2020, c"cuMemHostAlloc"),
     (
@@ -1875,6 +1933,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemHostGetFlags", 2030, c"cuMemHostGetFlags"),
     (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
     (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
+    (c"cuMemMap", 10020, c"cuMemMap"),
     (c"cuMemPoolCreate", 11020, c"cuMemPoolCreate"),
     (c"cuMemPoolDestroy", 11020, c"cuMemPoolDestroy"),
     (c"cuMemPoolGetAccess", 11020, c"cuMemPoolGetAccess"),
@@ -1886,6 +1945,14 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemPrefetchAsync", 12020, c"cuMemPrefetchAsync_v2"),
     (c"cuMemRangeGetAttribute", 8000, c"cuMemRangeGetAttribute"),
     (c"cuMemRangeGetAttributes", 8000, c"cuMemRangeGetAttributes"),
+    (c"cuMemRelease", 10020, c"cuMemRelease"),
+    (
+        c"cuMemRetainAllocationHandle",
+        11000,
+        c"cuMemRetainAllocationHandle",
+    ),
+    (c"cuMemSetAccess", 10020, c"cuMemSetAccess"),
+    (c"cuMemUnmap", 10020, c"cuMemUnmap"),
     (c"cuMemcpy", 4000, c"cuMemcpy"),
     (c"cuMemcpy2DAsync", 3020, c"cuMemcpy2DAsync_v2"),
     (c"cuMemcpy2DUnaligned", 3020, c"cuMemcpy2DUnaligned_v2"),

@@ -2958,6 +2958,119 @@ pub trait Textures {
     ) -> CUresult;
 }
 
+/// Entry points of one subject whose bodies are written by hand.
+pub trait Virtual {
+    /// `cuMemAddressReserve`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAddressReserve(
+        entry: u64,
+        ptr: *mut CUdeviceptr,
+        size: usize,
+        alignment: usize,
+        addr: CUdeviceptr,
+        flags: u64,
+    ) -> CUresult;
+
+    /// `cuMemAddressFree`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemAddressFree(entry: u64, ptr: CUdeviceptr, size: usize) -> CUresult;
+
+    /// `cuMemCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemCreate(
+        entry: u64,
+        handle: *mut CUmemGenericAllocationHandle,
+        size: usize,
+        prop: *const CUmemAllocationProp,
+        flags: u64,
+    ) -> CUresult;
+
+    /// `cuMemRelease`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemRelease(entry: u64, handle: CUmemGenericAllocationHandle) -> CUresult;
+
+    /// `cuMemMap`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemMap(
+        entry: u64,
+        ptr: CUdeviceptr,
+        size: usize,
+        offset: usize,
+        handle: CUmemGenericAllocationHandle,
+        flags: u64,
+    ) -> CUresult;
+
+    /// `cuMemUnmap`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemUnmap(entry: u64, ptr: CUdeviceptr, size: usize) -> CUresult;
+
+    /// `cuMemSetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemSetAccess(
+        entry: u64,
+        ptr: CUdeviceptr,
+        size: usize,
+        desc: *const CUmemAccessDesc,
+        count: usize,
+    ) -> CUresult;
+
+    /// `cuMemGetAccess`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemGetAccess(
+        entry: u64,
+        flags: *mut u64,
+        location: *const CUmemLocation,
+        ptr: CUdeviceptr,
+    ) -> CUresult;
+
+    /// `cuMemGetAllocationGranularity`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemGetAllocationGranularity(
+        entry: u64,
+        granularity: *mut usize,
+        prop: *const CUmemAllocationProp,
+        option: CUmemAllocationGranularity_flags,
+    ) -> CUresult;
+
+    /// `cuMemGetAllocationPropertiesFromHandle`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemGetAllocationPropertiesFromHandle(
+        entry: u64,
+        prop: *mut CUmemAllocationProp,
+        handle: CUmemGenericAllocationHandle,
+    ) -> CUresult;
+
+    /// `cuMemRetainAllocationHandle`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemRetainAllocationHandle(
+        entry: u64,
+        handle: *mut CUmemGenericAllocationHandle,
+        addr: *mut c_void,
+    ) -> CUresult;
+}
+
 /// Entry points whose bodies are written by hand.
 pub trait Manual {
     /// `cuInit`.

@@ -15,7 +15,7 @@
 use crate::generated::manual::{
     AnyNodes, Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches,
     Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Shared,
-    Textures,
+    Textures, Virtual,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -6260,4 +6260,172 @@ pub unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamAttachMemAsync_ptsz(entry, hStream, dptr, length, flags) }
+}
+
+/// `cuMemAddressReserve`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAddressReserve")]
+pub unsafe extern "C" fn cuMemAddressReserve(
+    ptr: *mut CUdeviceptr,
+    size: usize,
+    alignment: usize,
+    addr: CUdeviceptr,
+    flags: u64,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 710));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAddressReserve(entry, ptr, size, alignment, addr, flags) }
+}
+
+/// `cuMemAddressFree`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemAddressFree")]
+pub unsafe extern "C" fn cuMemAddressFree(ptr: CUdeviceptr, size: usize) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 711));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemAddressFree(entry, ptr, size) }
+}
+
+/// `cuMemCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemCreate")]
+pub unsafe extern "C" fn cuMemCreate(
+    handle: *mut CUmemGenericAllocationHandle,
+    size: usize,
+    prop: *const CUmemAllocationProp,
+    flags: u64,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 712));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemCreate(entry, handle, size, prop, flags) }
+}
+
+/// `cuMemRelease`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemRelease")]
+pub unsafe extern "C" fn cuMemRelease(handle: CUmemGenericAllocationHandle) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 713));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemRelease(entry, handle) }
+}
+
+/// `cuMemMap`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemMap")]
+pub unsafe extern "C" fn cuMemMap(
+    ptr: CUdeviceptr,
+    size: usize,
+    offset: usize,
+    handle: CUmemGenericAllocationHandle,
+    flags: u64,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 714));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemMap(entry, ptr, size, offset, handle, flags) }
+}
+
+/// `cuMemUnmap`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemUnmap")]
+pub unsafe extern "C" fn cuMemUnmap(ptr: CUdeviceptr, size: usize) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 715));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemUnmap(entry, ptr, size) }
+}
+
+/// `cuMemSetAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemSetAccess")]
+pub unsafe extern "C" fn cuMemSetAccess(
+    ptr: CUdeviceptr,
+    size: usize,
+    desc: *const CUmemAccessDesc,
+    count: usize,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 716));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemSetAccess(entry, ptr, size, desc, count) }
+}
+
+/// `cuMemGetAccess`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemGetAccess")]
+pub unsafe extern "C" fn cuMemGetAccess(
+    flags: *mut u64,
+    location: *const CUmemLocation,
+    ptr: CUdeviceptr,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 717));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemGetAccess(entry, flags, location, ptr) }
+}
+
+/// `cuMemGetAllocationGranularity`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemGetAllocationGranularity")]
+pub unsafe extern "C" fn cuMemGetAllocationGranularity(
+    granularity: *mut usize,
+    prop: *const CUmemAllocationProp,
+    option: CUmemAllocationGranularity_flags,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 718));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemGetAllocationGranularity(entry, granularity, prop, option) }
+}
+
+/// `cuMemGetAllocationPropertiesFromHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemGetAllocationPropertiesFromHandle")]
+pub unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
+    prop: *mut CUmemAllocationProp,
+    handle: CUmemGenericAllocationHandle,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 719));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemGetAllocationPropertiesFromHandle(entry, prop, handle) }
+}
+
+/// `cuMemRetainAllocationHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemRetainAllocationHandle")]
+pub unsafe extern "C" fn cuMemRetainAllocationHandle(
+    handle: *mut CUmemGenericAllocationHandle,
+    addr: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 720));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemRetainAllocationHandle(entry, handle, addr) }
 }

@@ -32,8 +32,10 @@ pub type CUlaunchAttributeID = i32;
 pub type CUlibraryOption = i32;
 pub type CUlimit = i32;
 pub type CUmemAccess_flags = i32;
+pub type CUmemAllocationGranularity_flags = i32;
 pub type CUmemAllocationHandleType = i32;
 pub type CUmemAllocationType = i32;
+pub type CUmemGenericAllocationHandle = u64;
 pub type CUmemLocationType = i32;
 pub type CUmemPool_attribute = i32;
 pub type CUmem_advise = i32;
@@ -444,6 +446,17 @@ pub struct CUmemAccessDesc {
     pub flags: CUmemAccess_flags,
 }
 
+/// `CUmemAllocationProp`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUmemAllocationProp {
+    pub r#type: CUmemAllocationType,
+    pub requestedHandleTypes: CUmemAllocationHandleType,
+    pub location: CUmemLocation,
+    pub win32HandleMetaData: *mut c_void,
+    pub allocFlags: [u16; 4],
+}
+
 /// `CUmemLocation`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -610,6 +623,8 @@ pub const CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: CUmem_advise = 4;
 pub const CU_MEM_ADVISE_UNSET_READ_MOSTLY: CUmem_advise = 2;
 pub const CU_MEM_ALLOCATION_TYPE_MANAGED: CUmemAllocationType = 2;
 pub const CU_MEM_ALLOCATION_TYPE_PINNED: CUmemAllocationType = 1;
+pub const CU_MEM_ALLOC_GRANULARITY_MINIMUM: CUmemAllocationGranularity_flags = 0;
+pub const CU_MEM_ALLOC_GRANULARITY_RECOMMENDED: CUmemAllocationGranularity_flags = 1;
 pub const CU_MEM_HANDLE_TYPE_NONE: CUmemAllocationHandleType = 0;
 pub const CU_MEM_LOCATION_TYPE_DEVICE: CUmemLocationType = 1;
 pub const CU_MEM_LOCATION_TYPE_HOST: CUmemLocationType = 2;
@@ -1842,3 +1857,40 @@ pub type cuMemPrefetchAsync_v2_ptsz_fn =
 /// `cuStreamAttachMemAsync_ptsz`.
 pub type cuStreamAttachMemAsync_ptsz_fn =
     unsafe extern "C" fn(CUstream, CUdeviceptr, usize, c_uint) -> CUresult;
+/// `cuMemAddressReserve`.
+pub type cuMemAddressReserve_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, usize, usize, CUdeviceptr, u64) -> CUresult;
+/// `cuMemAddressFree`.
+pub type cuMemAddressFree_fn = unsafe extern "C" fn(CUdeviceptr, usize) -> CUresult;
+/// `cuMemCreate`.
+pub type cuMemCreate_fn = unsafe extern "C" fn(
+    *mut CUmemGenericAllocationHandle,
+    usize,
+    *const CUmemAllocationProp,
+    u64,
+) -> CUresult;
+/// `cuMemRelease`.
+pub type cuMemRelease_fn = unsafe extern "C" fn(CUmemGenericAllocationHandle) -> CUresult;
+/// `cuMemMap`.
+pub type cuMemMap_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, usize, CUmemGenericAllocationHandle, u64) -> CUresult;
+/// `cuMemUnmap`.
+pub type cuMemUnmap_fn = unsafe extern "C" fn(CUdeviceptr, usize) -> CUresult;
+/// `cuMemSetAccess`.
+pub type cuMemSetAccess_fn =
+    unsafe extern "C" fn(CUdeviceptr, usize, *const CUmemAccessDesc, usize) -> CUresult;
+/// `cuMemGetAccess`.
+pub type cuMemGetAccess_fn =
+    unsafe extern "C" fn(*mut u64, *const CUmemLocation, CUdeviceptr) -> CUresult;
+/// `cuMemGetAllocationGranularity`.
+pub type cuMemGetAllocationGranularity_fn = unsafe extern "C" fn(
+    *mut usize,
+    *const CUmemAllocationProp,
+    CUmemAllocationGranularity_flags,
+) -> CUresult;
+/// `cuMemGetAllocationPropertiesFromHandle`.
+pub type cuMemGetAllocationPropertiesFromHandle_fn =
+    unsafe extern "C" fn(*mut CUmemAllocationProp, CUmemGenericAllocationHandle) -> CUresult;
+/// `cuMemRetainAllocationHandle`.
+pub type cuMemRetainAllocationHandle_fn =
+    unsafe extern "C" fn(*mut CUmemGenericAllocationHandle, *mut c_void) -> CUresult;

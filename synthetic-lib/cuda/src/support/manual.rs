@@ -14,6 +14,7 @@ mod others;
 mod own_streams;
 mod shared_memory;
 mod textures;
+mod virtual_memory;
 
 use super::copy::{self, Of};
 use super::launch::Geometry;

@@ -3,7 +3,7 @@
 //! the board copies from and to pinned memory of its own what calls name of it.
 
 use super::context::{self, Context};
-use super::{large_pages, shared, streams};
+use super::{large_pages, shared, streams, virtual_memory};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_guest::Import;
@@ -33,7 +33,7 @@ struct Range {
 }
 
 /// A number that no other memory ever has.
-fn new_id() -> u64 {
+pub fn new_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -61,8 +61,11 @@ pub struct Known {
     pub base: u64,
     /// Bytes of it.
     pub len: u64,
-    /// The context in which it was allocated or pinned.
+    /// The context in which it was allocated or pinned; of what no context has, the one that is
+    /// current.
     pub context: Arc<Context>,
+    /// Whether a context has it: none has what is mapped by hand.
+    pub is_contexts: bool,
     /// A number that no other memory ever has.
     pub id: u64,
     /// Whose it is.
@@ -97,8 +100,12 @@ fn devices() -> MutexGuard<'static, BTreeMap<u64, Range>> {
 /// The range that an address is in.
 fn range_of(address: u64) -> Option<(u64, u64)> {
     let all = devices();
-    let (base, range) = all.range(..=address).next_back()?;
-    (address - base < range.len).then_some((*base, range.len))
+    let known = all.range(..=address).next_back();
+    let known = known.filter(|(base, range)| address - **base < range.len);
+    if let Some((base, range)) = known {
+        return Some((*base, range.len));
+    }
+    virtual_memory::mapping(address).map(|(base, len, ..)| (base, len))
 }
 
 /// Whether an address is of the device's memory.
@@ -171,7 +178,28 @@ pub fn is_freed(address: u64, id: u64) {
 
 /// What is known of an address.
 pub fn known(address: u64) -> Option<Known> {
-    known_of_device(address).or_else(|| known_of_program(address))
+    known_of_device(address)
+        .or_else(|| known_of_program(address))
+        .or_else(|| known_of_mapping(address))
+}
+
+fn known_of_mapping(address: u64) -> Option<Known> {
+    let (base, len, device, id) = virtual_memory::mapping(address)?;
+    let current = context::with(|context| Ok(context.clone())).ok()?;
+    (current.device == device).then_some(Known {
+        base,
+        len,
+        context: current,
+        is_contexts: false,
+        id,
+        whose: Whose::Device {
+            pool: 0,
+            is_waited_for: false,
+            is_managed: false,
+        },
+        host: None,
+        device: Some(address),
+    })
 }
 
 fn known_of_device(address: u64) -> Option<Known> {
@@ -182,6 +210,7 @@ fn known_of_device(address: u64) -> Option<Known> {
         base: *base,
         len: range.len,
         context: range.context.clone(),
+        is_contexts: true,
         id: range.id,
         whose: match range.host {
             Some(_) => Whose::Program,
@@ -207,6 +236,7 @@ fn known_of_program(address: u64) -> Option<Known> {
         base: *base as u64,
         len: known.len as u64,
         context: known.context.clone(),
+        is_contexts: true,
         id: known.id,
         whose: Whose::Program,
         host: Some(address),

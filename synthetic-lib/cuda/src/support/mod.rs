@@ -58,6 +58,7 @@ mod shared;
 mod stream_attribute;
 mod streams;
 mod textures;
+mod virtual_memory;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
 use crate::generated::types::*;
@@ -223,14 +224,13 @@ impl Helpers for Guest {
 /// Attributes of what is on the board and not in the guest: memory that is used while kernels
 /// run, pools of the program's memory and for other processes, addresses of the program's own, functions
 /// with one address for all, and what belongs to these.
-const LACKS: [CUdevice_attribute; 18] = [
+const LACKS: [CUdevice_attribute; 17] = [
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
     CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
     CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST,
-    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,

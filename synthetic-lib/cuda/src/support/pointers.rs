@@ -47,6 +47,7 @@ fn flag(value: bool) -> Value {
 fn attribute(name: CUpointer_attribute, known: &Known) -> CallResult<Value> {
     let is_devices = matches!(known.whose, Whose::Device { .. });
     Ok(match name {
+        CU_POINTER_ATTRIBUTE_CONTEXT if !known.is_contexts => return Err(CUDA_ERROR_INVALID_VALUE),
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(known.context.handle().addr() as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
             let kind = match is_devices {
