@@ -67,6 +67,13 @@ fn memory_is_shared_with_kernels() {
     passes("tests/guest/cuda_shared.c", "cuda_shared", &calls);
 }
 
+/// Addresses that are reserved, and memory that is mapped there.
+#[test]
+fn memory_is_mapped_by_hand() {
+    let calls = ["cuMemAddressReserve", "cuMemCreate", "cuMemMap"];
+    passes("tests/guest/cuda_virtual.c", "cuda_virtual", &calls);
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {
