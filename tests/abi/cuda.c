@@ -5,6 +5,9 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+/* Of a header of their own. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 /* NVIDIA declares these by macros, if a program asks for them. */
 extern __typeof__(cuMemcpyHtoD_v2) cuMemcpyHtoD_v2_ptds;
 extern __typeof__(cuMemcpyDtoH_v2) cuMemcpyDtoH_v2_ptds;
@@ -787,6 +790,68 @@ _Static_assert(SAME(__typeof__(&cuMemGetAllocationPropertiesFromHandle), CUresul
 	"cuMemGetAllocationPropertiesFromHandle");
 _Static_assert(SAME(__typeof__(&cuMemRetainAllocationHandle), CUresult (*)(CUmemGenericAllocationHandle *handle, void *addr)),
 	"cuMemRetainAllocationHandle");
+_Static_assert(SAME(__typeof__(&cuCtxCreate), CUresult (*)(CUcontext *pctx, unsigned int flags, CUdevice dev)),
+	"cuCtxCreate");
+_Static_assert(SAME(__typeof__(&cuCtxCreate_v3), CUresult (*)(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice dev)),
+	"cuCtxCreate_v3");
+_Static_assert(SAME(__typeof__(&cuCtxDestroy), CUresult (*)(CUcontext ctx)),
+	"cuCtxDestroy");
+_Static_assert(SAME(__typeof__(&cuCtxAttach), CUresult (*)(CUcontext *pctx, unsigned int flags)),
+	"cuCtxAttach");
+_Static_assert(SAME(__typeof__(&cuCtxDetach), CUresult (*)(CUcontext ctx)),
+	"cuCtxDetach");
+_Static_assert(SAME(__typeof__(&cuStreamDestroy), CUresult (*)(CUstream hStream)),
+	"cuStreamDestroy");
+_Static_assert(SAME(__typeof__(&cuEventDestroy), CUresult (*)(CUevent hEvent)),
+	"cuEventDestroy");
+_Static_assert(SAME(__typeof__(&cuMemHostRegister), CUresult (*)(void *p, size_t bytesize, unsigned int Flags)),
+	"cuMemHostRegister");
+_Static_assert(SAME(__typeof__(&cuLinkCreate), CUresult (*)(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut)),
+	"cuLinkCreate");
+_Static_assert(SAME(__typeof__(&cuLinkAddData), CUresult (*)(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues)),
+	"cuLinkAddData");
+_Static_assert(SAME(__typeof__(&cuLinkAddFile), CUresult (*)(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues)),
+	"cuLinkAddFile");
+_Static_assert(SAME(__typeof__(&cuDeviceGetProperties), CUresult (*)(CUdevprop *prop, CUdevice dev)),
+	"cuDeviceGetProperties");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue64), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)),
+	"cuStreamWriteValue64");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue64_v2), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)),
+	"cuStreamWriteValue64_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpy3DPeer), CUresult (*)(const CUDA_MEMCPY3D_PEER *pCopy)),
+	"cuMemcpy3DPeer");
+_Static_assert(SAME(__typeof__(&cuMemcpy3DPeerAsync), CUresult (*)(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)),
+	"cuMemcpy3DPeerAsync");
+_Static_assert(SAME(__typeof__(&cuFuncSetBlockShape), CUresult (*)(CUfunction hfunc, int x, int y, int z)),
+	"cuFuncSetBlockShape");
+_Static_assert(SAME(__typeof__(&cuFuncSetSharedSize), CUresult (*)(CUfunction hfunc, unsigned int bytes)),
+	"cuFuncSetSharedSize");
+_Static_assert(SAME(__typeof__(&cuParamSetSize), CUresult (*)(CUfunction hfunc, unsigned int numbytes)),
+	"cuParamSetSize");
+_Static_assert(SAME(__typeof__(&cuParamSeti), CUresult (*)(CUfunction hfunc, int offset, unsigned int value)),
+	"cuParamSeti");
+_Static_assert(SAME(__typeof__(&cuParamSetf), CUresult (*)(CUfunction hfunc, int offset, float value)),
+	"cuParamSetf");
+_Static_assert(SAME(__typeof__(&cuParamSetv), CUresult (*)(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes)),
+	"cuParamSetv");
+_Static_assert(SAME(__typeof__(&cuLaunch), CUresult (*)(CUfunction f)),
+	"cuLaunch");
+_Static_assert(SAME(__typeof__(&cuLaunchGrid), CUresult (*)(CUfunction f, int grid_width, int grid_height)),
+	"cuLaunchGrid");
+_Static_assert(SAME(__typeof__(&cuLaunchGridAsync), CUresult (*)(CUfunction f, int grid_width, int grid_height, CUstream hStream)),
+	"cuLaunchGridAsync");
+_Static_assert(SAME(__typeof__(&cuProfilerStart), CUresult (*)(void)),
+	"cuProfilerStart");
+_Static_assert(SAME(__typeof__(&cuProfilerStop), CUresult (*)(void)),
+	"cuProfilerStop");
+_Static_assert(SAME(__typeof__(&cuCtxGetSharedMemConfig), CUresult (*)(CUsharedconfig *pConfig)),
+	"cuCtxGetSharedMemConfig");
+_Static_assert(SAME(__typeof__(&cuCtxSetSharedMemConfig), CUresult (*)(CUsharedconfig config)),
+	"cuCtxSetSharedMemConfig");
+_Static_assert(SAME(__typeof__(&cuFuncSetSharedMemConfig), CUresult (*)(CUfunction hfunc, CUsharedconfig config)),
+	"cuFuncSetSharedMemConfig");
+_Static_assert(SAME(__typeof__(&cuCtxResetPersistingL2Cache), CUresult (*)(void)),
+	"cuCtxResetPersistingL2Cache");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -822,6 +887,7 @@ _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attrib
 _Static_assert(sizeof(CUresourceViewFormat) == sizeof(int32_t), "CUresourceViewFormat");
 _Static_assert(sizeof(CUresourcetype) == sizeof(int32_t), "CUresourcetype");
 _Static_assert(sizeof(CUresult) == sizeof(int32_t), "CUresult");
+_Static_assert(sizeof(CUsharedconfig) == sizeof(int32_t), "CUsharedconfig");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int32_t), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
 _Static_assert(sizeof(CUsurfObject) == sizeof(uint64_t), "CUsurfObject");
@@ -915,6 +981,31 @@ _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->dstHeight), size_t), "CUDA_
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D.WidthInBytes");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Height), size_t), "CUDA_MEMCPY3D.Height");
 _Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D *)0)->Depth), size_t), "CUDA_MEMCPY3D.Depth");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcXInBytes), size_t), "CUDA_MEMCPY3D_PEER.srcXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcY), size_t), "CUDA_MEMCPY3D_PEER.srcY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcZ), size_t), "CUDA_MEMCPY3D_PEER.srcZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcLOD), size_t), "CUDA_MEMCPY3D_PEER.srcLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcMemoryType), CUmemorytype), "CUDA_MEMCPY3D_PEER.srcMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcHost), const void *), "CUDA_MEMCPY3D_PEER.srcHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcDevice), CUdeviceptr), "CUDA_MEMCPY3D_PEER.srcDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcArray), CUarray), "CUDA_MEMCPY3D_PEER.srcArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcContext), CUcontext), "CUDA_MEMCPY3D_PEER.srcContext");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcPitch), size_t), "CUDA_MEMCPY3D_PEER.srcPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->srcHeight), size_t), "CUDA_MEMCPY3D_PEER.srcHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstXInBytes), size_t), "CUDA_MEMCPY3D_PEER.dstXInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstY), size_t), "CUDA_MEMCPY3D_PEER.dstY");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstZ), size_t), "CUDA_MEMCPY3D_PEER.dstZ");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstLOD), size_t), "CUDA_MEMCPY3D_PEER.dstLOD");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstMemoryType), CUmemorytype), "CUDA_MEMCPY3D_PEER.dstMemoryType");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstHost), void *), "CUDA_MEMCPY3D_PEER.dstHost");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstDevice), CUdeviceptr), "CUDA_MEMCPY3D_PEER.dstDevice");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstArray), CUarray), "CUDA_MEMCPY3D_PEER.dstArray");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstContext), CUcontext), "CUDA_MEMCPY3D_PEER.dstContext");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstPitch), size_t), "CUDA_MEMCPY3D_PEER.dstPitch");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->dstHeight), size_t), "CUDA_MEMCPY3D_PEER.dstHeight");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->WidthInBytes), size_t), "CUDA_MEMCPY3D_PEER.WidthInBytes");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->Height), size_t), "CUDA_MEMCPY3D_PEER.Height");
+_Static_assert(SAME(__typeof__(((CUDA_MEMCPY3D_PEER *)0)->Depth), size_t), "CUDA_MEMCPY3D_PEER.Depth");
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->dst), CUdeviceptr), "CUDA_MEMSET_NODE_PARAMS_v1.dst");
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->pitch), size_t), "CUDA_MEMSET_NODE_PARAMS_v1.pitch");
 _Static_assert(SAME(__typeof__(((CUDA_MEMSET_NODE_PARAMS_v1 *)0)->value), unsigned int), "CUDA_MEMSET_NODE_PARAMS_v1.value");
@@ -943,6 +1034,16 @@ _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->minMipmapLevelClamp), f
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->maxMipmapLevelClamp), float), "CUDA_TEXTURE_DESC.maxMipmapLevelClamp");
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->borderColor), float[4]), "CUDA_TEXTURE_DESC.borderColor");
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->reserved), int[12]), "CUDA_TEXTURE_DESC.reserved");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxThreadsPerBlock), int), "CUdevprop.maxThreadsPerBlock");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxThreadsDim), int[3]), "CUdevprop.maxThreadsDim");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxGridSize), int[3]), "CUdevprop.maxGridSize");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->sharedMemPerBlock), int), "CUdevprop.sharedMemPerBlock");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->totalConstantMemory), int), "CUdevprop.totalConstantMemory");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->SIMDWidth), int), "CUdevprop.SIMDWidth");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->memPitch), int), "CUdevprop.memPitch");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->regsPerBlock), int), "CUdevprop.regsPerBlock");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->clockRate), int), "CUdevprop.clockRate");
+_Static_assert(SAME(__typeof__(((CUdevprop *)0)->textureAlign), int), "CUdevprop.textureAlign");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->from_port), unsigned char), "CUgraphEdgeData.from_port");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->to_port), unsigned char), "CUgraphEdgeData.to_port");
 _Static_assert(SAME(__typeof__(((CUgraphEdgeData *)0)->type), unsigned char), "CUgraphEdgeData.type");

@@ -46,7 +46,6 @@ int main(void)
 	    cuStreamCreate(&stream, 1) || cuMemAlloc_v2(&memory, 4))
 		return 1;
 	say(1, stream);
-	flushed("before the first is waited for\n");
 	cuStreamSynchronize(stream);
 	flushed("behind the first\n");
 	say(2, stream);

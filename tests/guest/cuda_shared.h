@@ -5,9 +5,11 @@
 
 #include "cuda_driver.h"
 
+#ifndef CUDA_MEMORY_H
 typedef struct {
 	int kind, number;
 } location;
+#endif
 
 struct CUgraph_st;
 struct CUgraphExec_st;

@@ -297,6 +297,45 @@ pub unsafe extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetSharedMemConfig(config: *mut c_int) -> Code {
+    run(|state| {
+        let banks = state.current()?.banks;
+        unsafe { put(config, banks) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxSetSharedMemConfig(config: c_int) -> Code {
+    run(|state| {
+        if !(0..3).contains(&config) {
+            return Err(INVALID_VALUE);
+        }
+        state.current()?.banks = config;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuFuncSetSharedMemConfig(function: Object, config: c_int) -> Code {
+    run(|state| {
+        state.functions.get(function).ok_or(INVALID_HANDLE)?;
+        match config {
+            0..3 => Ok(()),
+            _ => Err(INVALID_VALUE),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
+    run(|state| {
+        // To be seen by a test.
+        state.current()?.cache = 0;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(
     least: *mut c_int,
     greatest: *mut c_int,
@@ -851,6 +890,11 @@ fn fill(to: u64, element: &[u8], count: usize, stream: Object) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: Object) -> Code {
     fill(to, &[value], count, stream)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemsetD8_v2(to: u64, value: u8, count: usize) -> Code {
+    fill(to, &[value], count, std::ptr::null_mut())
 }
 
 #[unsafe(no_mangle)]

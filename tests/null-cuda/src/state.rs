@@ -57,6 +57,7 @@ fn next_handle() -> usize {
 pub struct Context {
     pub limits: [usize; 6],
     pub cache: i32,
+    pub banks: i32,
     /// What a kernel did that nobody has asked for.
     pub pending: Code,
     /// What every call says from here on.
@@ -70,6 +71,7 @@ impl Default for Context {
         Self {
             limits: [1024, 1 << 20, 8 << 20, 2, 2048, 0],
             cache: 0,
+            banks: 0,
             pending: 0,
             lasting: 0,
             clock_ns: 0,

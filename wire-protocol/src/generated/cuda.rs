@@ -852,6 +852,68 @@ pub const CU_MEM_GET_ALLOCATION_GRANULARITY: Op = Op::new(API, 718);
 pub const CU_MEM_GET_ALLOCATION_PROPERTIES_FROM_HANDLE: Op = Op::new(API, 719);
 /// `cuMemRetainAllocationHandle`.
 pub const CU_MEM_RETAIN_ALLOCATION_HANDLE: Op = Op::new(API, 720);
+/// `cuCtxCreate`.
+pub const CU_CTX_CREATE: Op = Op::new(API, 730);
+/// `cuCtxCreate_v3`.
+pub const CU_CTX_CREATE_V3: Op = Op::new(API, 731);
+/// `cuCtxDestroy`.
+pub const CU_CTX_DESTROY: Op = Op::new(API, 732);
+/// `cuCtxAttach`.
+pub const CU_CTX_ATTACH: Op = Op::new(API, 733);
+/// `cuCtxDetach`.
+pub const CU_CTX_DETACH: Op = Op::new(API, 734);
+/// `cuStreamDestroy`.
+pub const CU_STREAM_DESTROY: Op = Op::new(API, 735);
+/// `cuEventDestroy`.
+pub const CU_EVENT_DESTROY: Op = Op::new(API, 736);
+/// `cuMemHostRegister`.
+pub const CU_MEM_HOST_REGISTER: Op = Op::new(API, 737);
+/// `cuLinkCreate`.
+pub const CU_LINK_CREATE: Op = Op::new(API, 738);
+/// `cuLinkAddData`.
+pub const CU_LINK_ADD_DATA: Op = Op::new(API, 739);
+/// `cuLinkAddFile`.
+pub const CU_LINK_ADD_FILE: Op = Op::new(API, 740);
+/// `cuDeviceGetProperties`.
+pub const CU_DEVICE_GET_PROPERTIES: Op = Op::new(API, 741);
+/// `cuStreamWriteValue64`.
+pub const CU_STREAM_WRITE_VALUE64: Op = Op::new(API, 742);
+/// `cuStreamWriteValue64_v2`.
+pub const CU_STREAM_WRITE_VALUE64_V2: Op = Op::new(API, 743);
+/// `cuMemcpy3DPeer`.
+pub const CU_MEMCPY3D_PEER: Op = Op::new(API, 744);
+/// `cuMemcpy3DPeerAsync`.
+pub const CU_MEMCPY3D_PEER_ASYNC: Op = Op::new(API, 745);
+/// `cuFuncSetBlockShape`.
+pub const CU_FUNC_SET_BLOCK_SHAPE: Op = Op::new(API, 746);
+/// `cuFuncSetSharedSize`.
+pub const CU_FUNC_SET_SHARED_SIZE: Op = Op::new(API, 747);
+/// `cuParamSetSize`.
+pub const CU_PARAM_SET_SIZE: Op = Op::new(API, 748);
+/// `cuParamSeti`.
+pub const CU_PARAM_SETI: Op = Op::new(API, 749);
+/// `cuParamSetf`.
+pub const CU_PARAM_SETF: Op = Op::new(API, 750);
+/// `cuParamSetv`.
+pub const CU_PARAM_SETV: Op = Op::new(API, 751);
+/// `cuLaunch`.
+pub const CU_LAUNCH: Op = Op::new(API, 752);
+/// `cuLaunchGrid`.
+pub const CU_LAUNCH_GRID: Op = Op::new(API, 753);
+/// `cuLaunchGridAsync`.
+pub const CU_LAUNCH_GRID_ASYNC: Op = Op::new(API, 754);
+/// `cuProfilerStart`.
+pub const CU_PROFILER_START: Op = Op::new(API, 755);
+/// `cuProfilerStop`.
+pub const CU_PROFILER_STOP: Op = Op::new(API, 756);
+/// `cuCtxGetSharedMemConfig`.
+pub const CU_CTX_GET_SHARED_MEM_CONFIG: Op = Op::new(API, 757);
+/// `cuCtxSetSharedMemConfig`.
+pub const CU_CTX_SET_SHARED_MEM_CONFIG: Op = Op::new(API, 758);
+/// `cuFuncSetSharedMemConfig`.
+pub const CU_FUNC_SET_SHARED_MEM_CONFIG: Op = Op::new(API, 759);
+/// `cuCtxResetPersistingL2Cache`.
+pub const CU_CTX_RESET_PERSISTING_L2CACHE: Op = Op::new(API, 760);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2696,6 +2758,161 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 720,
         name: "cuMemRetainAllocationHandle",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 730,
+        name: "cuCtxCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 731,
+        name: "cuCtxCreate_v3",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 732,
+        name: "cuCtxDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 733,
+        name: "cuCtxAttach",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 734,
+        name: "cuCtxDetach",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 735,
+        name: "cuStreamDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 736,
+        name: "cuEventDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 737,
+        name: "cuMemHostRegister",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 738,
+        name: "cuLinkCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 739,
+        name: "cuLinkAddData",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 740,
+        name: "cuLinkAddFile",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 741,
+        name: "cuDeviceGetProperties",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 742,
+        name: "cuStreamWriteValue64",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 743,
+        name: "cuStreamWriteValue64_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 744,
+        name: "cuMemcpy3DPeer",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 745,
+        name: "cuMemcpy3DPeerAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 746,
+        name: "cuFuncSetBlockShape",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 747,
+        name: "cuFuncSetSharedSize",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 748,
+        name: "cuParamSetSize",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 749,
+        name: "cuParamSeti",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 750,
+        name: "cuParamSetf",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 751,
+        name: "cuParamSetv",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 752,
+        name: "cuLaunch",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 753,
+        name: "cuLaunchGrid",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 754,
+        name: "cuLaunchGridAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 755,
+        name: "cuProfilerStart",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 756,
+        name: "cuProfilerStop",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 757,
+        name: "cuCtxGetSharedMemConfig",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 758,
+        name: "cuCtxSetSharedMemConfig",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 759,
+        name: "cuFuncSetSharedMemConfig",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 760,
+        name: "cuCtxResetPersistingL2Cache",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,
@@ -4760,6 +4977,59 @@ pub struct CuMemGetAllocationGranularityReply {
     pub value: u64,
 }
 
+/// Arguments of `cuCtxGetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxGetSharedMemConfigArgs {
+    pub current: Handle,
+    pub pConfig: bool,
+}
+
+/// Reply of `cuCtxGetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxGetSharedMemConfigReply {
+    pub result: i32,
+    pub pConfig: i32,
+}
+
+/// Arguments of `cuCtxSetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxSetSharedMemConfigArgs {
+    pub current: Handle,
+    pub config: i32,
+}
+
+/// Reply of `cuCtxSetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxSetSharedMemConfigReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuFuncSetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncSetSharedMemConfigArgs {
+    pub current: Handle,
+    pub hfunc: Handle,
+    pub config: i32,
+}
+
+/// Reply of `cuFuncSetSharedMemConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuFuncSetSharedMemConfigReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuCtxResetPersistingL2Cache`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxResetPersistingL2CacheArgs {
+    pub current: Handle,
+}
+
+/// Reply of `cuCtxResetPersistingL2Cache`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxResetPersistingL2CacheReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilMark`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilMarkArgs {
@@ -5183,6 +5453,29 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         CU_SURF_OBJECT_CREATE => {
             succeeded(result, 0)?;
             let args: CuSurfObjectCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        CU_CTX_SET_SHARED_MEM_CONFIG => {
+            succeeded(result, 0)?;
+            let args: CuCtxSetSharedMemConfigArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        CU_FUNC_SET_SHARED_MEM_CONFIG => {
+            succeeded(result, 0)?;
+            let args: CuFuncSetSharedMemConfigArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.uses(&args.hfunc);
+            effect.replaces = Some(vec![args.hfunc.0]);
+            effect
+        }
+        CU_CTX_RESET_PERSISTING_L2CACHE => {
+            succeeded(result, 0)?;
+            let args: CuCtxResetPersistingL2CacheArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.current);
             effect

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 133] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 137] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -156,6 +156,10 @@ static DISPATCH: [(u16, DispatchFn<Session>); 133] = [
     (716, cu_mem_set_access),
     (717, cu_mem_get_access),
     (718, cu_mem_get_allocation_granularity),
+    (757, cu_ctx_get_shared_mem_config),
+    (758, cu_ctx_set_shared_mem_config),
+    (759, cu_func_set_shared_mem_config),
+    (760, cu_ctx_reset_persisting_l2cache),
     (1001, gil_mark),
     (1002, gil_retire),
     (1003, gil_share_memory),
@@ -1831,6 +1835,87 @@ fn cu_mem_get_allocation_granularity(
     )?)
 }
 
+fn cu_ctx_get_shared_mem_config(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxGetSharedMemConfigArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxGetSharedMemConfig else {
+        return back_end::encode(&wire::CuCtxGetSharedMemConfigReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    session.make_current(args.current)?;
+    let mut pConfig: CUsharedconfig = Default::default();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(if args.pConfig {
+            &mut pConfig
+        } else {
+            ptr::null_mut()
+        })
+    });
+    back_end::encode(&wire::CuCtxGetSharedMemConfigReply { result, pConfig })
+}
+
+fn cu_ctx_set_shared_mem_config(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxSetSharedMemConfigArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxSetSharedMemConfig else {
+        return back_end::encode(&wire::CuCtxSetSharedMemConfigReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(args.config) });
+    back_end::encode(&wire::CuCtxSetSharedMemConfigReply { result })
+}
+
+fn cu_func_set_shared_mem_config(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuFuncSetSharedMemConfigArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuFuncSetSharedMemConfig else {
+        return back_end::encode(&wire::CuFuncSetSharedMemConfigReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    let hfunc: CUfunction = session.get(Kind::Function, args.hfunc)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(hfunc, args.config) });
+    back_end::encode(&wire::CuFuncSetSharedMemConfigReply { result })
+}
+
+fn cu_ctx_reset_persisting_l2cache(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxResetPersistingL2CacheArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuCtxResetPersistingL2Cache else {
+        return back_end::encode(&wire::CuCtxResetPersistingL2CacheReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function() });
+    back_end::encode(&wire::CuCtxResetPersistingL2CacheReply { result })
+}
+
 fn gil_mark(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilMarkArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_mark(session, call, args)?)
@@ -2155,6 +2240,13 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             result,
             ..Default::default()
         }),
+        757 => back_end::encode(&wire::CuCtxGetSharedMemConfigReply {
+            result,
+            ..Default::default()
+        }),
+        758 => back_end::encode(&wire::CuCtxSetSharedMemConfigReply { result }),
+        759 => back_end::encode(&wire::CuFuncSetSharedMemConfigReply { result }),
+        760 => back_end::encode(&wire::CuCtxResetPersistingL2CacheReply { result }),
         1001 => back_end::encode(&wire::GilMarkReply { result }),
         1003 => back_end::encode(&wire::GilShareMemoryReply {
             result,

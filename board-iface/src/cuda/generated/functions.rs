@@ -263,6 +263,14 @@ pub struct Functions {
     pub cuMemGetAccess: Option<cuMemGetAccess_fn>,
     /// `cuMemGetAllocationGranularity`.
     pub cuMemGetAllocationGranularity: Option<cuMemGetAllocationGranularity_fn>,
+    /// `cuCtxGetSharedMemConfig`.
+    pub cuCtxGetSharedMemConfig: Option<cuCtxGetSharedMemConfig_fn>,
+    /// `cuCtxSetSharedMemConfig`.
+    pub cuCtxSetSharedMemConfig: Option<cuCtxSetSharedMemConfig_fn>,
+    /// `cuFuncSetSharedMemConfig`.
+    pub cuFuncSetSharedMemConfig: Option<cuFuncSetSharedMemConfig_fn>,
+    /// `cuCtxResetPersistingL2Cache`.
+    pub cuCtxResetPersistingL2Cache: Option<cuCtxResetPersistingL2Cache_fn>,
 }
 
 impl Functions {
@@ -411,6 +419,10 @@ impl Functions {
                 cuMemSetAccess: function(find(c"cuMemSetAccess")),
                 cuMemGetAccess: function(find(c"cuMemGetAccess")),
                 cuMemGetAllocationGranularity: function(find(c"cuMemGetAllocationGranularity")),
+                cuCtxGetSharedMemConfig: function(find(c"cuCtxGetSharedMemConfig")),
+                cuCtxSetSharedMemConfig: function(find(c"cuCtxSetSharedMemConfig")),
+                cuFuncSetSharedMemConfig: function(find(c"cuFuncSetSharedMemConfig")),
+                cuCtxResetPersistingL2Cache: function(find(c"cuCtxResetPersistingL2Cache")),
             }
         }
     }

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 364] = [
+static EXPORTS: [Export; 395] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -47,16 +47,36 @@ static EXPORTS: [Export; 364] = [
         address: cuArrayGetSparseProperties as *const c_void,
     },
     Export {
+        name: c"cuCtxAttach",
+        address: cuCtxAttach as *const c_void,
+    },
+    Export {
+        name: c"cuCtxCreate",
+        address: cuCtxCreate as *const c_void,
+    },
+    Export {
         name: c"cuCtxCreate_v2",
         address: cuCtxCreate_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuCtxCreate_v3",
+        address: cuCtxCreate_v3 as *const c_void,
     },
     Export {
         name: c"cuCtxCreate_v4",
         address: cuCtxCreate_v4 as *const c_void,
     },
     Export {
+        name: c"cuCtxDestroy",
+        address: cuCtxDestroy as *const c_void,
+    },
+    Export {
         name: c"cuCtxDestroy_v2",
         address: cuCtxDestroy_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuCtxDetach",
+        address: cuCtxDetach as *const c_void,
     },
     Export {
         name: c"cuCtxDisablePeerAccess",
@@ -95,6 +115,10 @@ static EXPORTS: [Export; 364] = [
         address: cuCtxGetLimit as *const c_void,
     },
     Export {
+        name: c"cuCtxGetSharedMemConfig",
+        address: cuCtxGetSharedMemConfig as *const c_void,
+    },
+    Export {
         name: c"cuCtxGetStreamPriorityRange",
         address: cuCtxGetStreamPriorityRange as *const c_void,
     },
@@ -115,6 +139,10 @@ static EXPORTS: [Export; 364] = [
         address: cuCtxPushCurrent_v2 as *const c_void,
     },
     Export {
+        name: c"cuCtxResetPersistingL2Cache",
+        address: cuCtxResetPersistingL2Cache as *const c_void,
+    },
+    Export {
         name: c"cuCtxSetCacheConfig",
         address: cuCtxSetCacheConfig as *const c_void,
     },
@@ -125,6 +153,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuCtxSetLimit",
         address: cuCtxSetLimit as *const c_void,
+    },
+    Export {
+        name: c"cuCtxSetSharedMemConfig",
+        address: cuCtxSetSharedMemConfig as *const c_void,
     },
     Export {
         name: c"cuCtxSynchronize",
@@ -173,6 +205,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuDeviceGetPCIBusId",
         address: cuDeviceGetPCIBusId as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceGetProperties",
+        address: cuDeviceGetProperties as *const c_void,
     },
     Export {
         name: c"cuDeviceGetTexture1DLinearMaxWidth",
@@ -233,6 +269,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuEventCreate",
         address: cuEventCreate as *const c_void,
+    },
+    Export {
+        name: c"cuEventDestroy",
+        address: cuEventDestroy as *const c_void,
     },
     Export {
         name: c"cuEventDestroy_v2",
@@ -299,8 +339,20 @@ static EXPORTS: [Export; 364] = [
         address: cuFuncSetAttribute as *const c_void,
     },
     Export {
+        name: c"cuFuncSetBlockShape",
+        address: cuFuncSetBlockShape as *const c_void,
+    },
+    Export {
         name: c"cuFuncSetCacheConfig",
         address: cuFuncSetCacheConfig as *const c_void,
+    },
+    Export {
+        name: c"cuFuncSetSharedMemConfig",
+        address: cuFuncSetSharedMemConfig as *const c_void,
+    },
+    Export {
+        name: c"cuFuncSetSharedSize",
+        address: cuFuncSetSharedSize as *const c_void,
     },
     Export {
         name: c"cuGetErrorName",
@@ -655,12 +707,24 @@ static EXPORTS: [Export; 364] = [
         address: cuKernelSetCacheConfig as *const c_void,
     },
     Export {
+        name: c"cuLaunch",
+        address: cuLaunch as *const c_void,
+    },
+    Export {
         name: c"cuLaunchCooperativeKernel",
         address: cuLaunchCooperativeKernel as *const c_void,
     },
     Export {
         name: c"cuLaunchCooperativeKernel_ptsz",
         address: cuLaunchCooperativeKernel_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchGrid",
+        address: cuLaunchGrid as *const c_void,
+    },
+    Export {
+        name: c"cuLaunchGridAsync",
+        address: cuLaunchGridAsync as *const c_void,
     },
     Export {
         name: c"cuLaunchHostFunc",
@@ -727,8 +791,16 @@ static EXPORTS: [Export; 364] = [
         address: cuLibraryUnload as *const c_void,
     },
     Export {
+        name: c"cuLinkAddData",
+        address: cuLinkAddData as *const c_void,
+    },
+    Export {
         name: c"cuLinkAddData_v2",
         address: cuLinkAddData_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuLinkAddFile",
+        address: cuLinkAddFile as *const c_void,
     },
     Export {
         name: c"cuLinkAddFile_v2",
@@ -737,6 +809,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuLinkComplete",
         address: cuLinkComplete as *const c_void,
+    },
+    Export {
+        name: c"cuLinkCreate",
+        address: cuLinkCreate as *const c_void,
     },
     Export {
         name: c"cuLinkCreate_v2",
@@ -833,6 +909,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuMemHostGetFlags",
         address: cuMemHostGetFlags as *const c_void,
+    },
+    Export {
+        name: c"cuMemHostRegister",
+        address: cuMemHostRegister as *const c_void,
     },
     Export {
         name: c"cuMemHostRegister_v2",
@@ -933,6 +1013,14 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuMemcpy3DAsync_v2",
         address: cuMemcpy3DAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3DPeer",
+        address: cuMemcpy3DPeer as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpy3DPeerAsync",
+        address: cuMemcpy3DPeerAsync as *const c_void,
     },
     Export {
         name: c"cuMemcpy3D_v2",
@@ -1195,6 +1283,22 @@ static EXPORTS: [Export; 364] = [
         address: cuOccupancyMaxPotentialClusterSize as *const c_void,
     },
     Export {
+        name: c"cuParamSetSize",
+        address: cuParamSetSize as *const c_void,
+    },
+    Export {
+        name: c"cuParamSetf",
+        address: cuParamSetf as *const c_void,
+    },
+    Export {
+        name: c"cuParamSeti",
+        address: cuParamSeti as *const c_void,
+    },
+    Export {
+        name: c"cuParamSetv",
+        address: cuParamSetv as *const c_void,
+    },
+    Export {
         name: c"cuPointerGetAttribute",
         address: cuPointerGetAttribute as *const c_void,
     },
@@ -1205,6 +1309,14 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuPointerSetAttribute",
         address: cuPointerSetAttribute as *const c_void,
+    },
+    Export {
+        name: c"cuProfilerStart",
+        address: cuProfilerStart as *const c_void,
+    },
+    Export {
+        name: c"cuProfilerStop",
+        address: cuProfilerStop as *const c_void,
     },
     Export {
         name: c"cuStreamAddCallback",
@@ -1265,6 +1377,10 @@ static EXPORTS: [Export; 364] = [
     Export {
         name: c"cuStreamCreateWithPriority",
         address: cuStreamCreateWithPriority as *const c_void,
+    },
+    Export {
+        name: c"cuStreamDestroy",
+        address: cuStreamDestroy as *const c_void,
     },
     Export {
         name: c"cuStreamDestroy_v2",
@@ -1423,6 +1539,14 @@ static EXPORTS: [Export; 364] = [
         address: cuStreamWriteValue32_v2 as *const c_void,
     },
     Export {
+        name: c"cuStreamWriteValue64",
+        address: cuStreamWriteValue64 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWriteValue64_v2",
+        address: cuStreamWriteValue64_v2 as *const c_void,
+    },
+    Export {
         name: c"cuSurfObjectCreate",
         address: cuSurfObjectCreate as *const c_void,
     },
@@ -1503,9 +1627,14 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         11010,
         c"cuArrayGetSparseProperties",
     ),
+    (c"cuCtxAttach", 2000, c"cuCtxAttach"),
+    (c"cuCtxCreate", 2000, c"cuCtxCreate"),
     (c"cuCtxCreate", 3020, c"cuCtxCreate_v2"),
+    (c"cuCtxCreate", 11040, c"cuCtxCreate_v3"),
     (c"cuCtxCreate", 12050, c"cuCtxCreate_v4"),
+    (c"cuCtxDestroy", 2000, c"cuCtxDestroy"),
     (c"cuCtxDestroy", 4000, c"cuCtxDestroy_v2"),
+    (c"cuCtxDetach", 2000, c"cuCtxDetach"),
     (c"cuCtxDisablePeerAccess", 4000, c"cuCtxDisablePeerAccess"),
     (c"cuCtxEnablePeerAccess", 4000, c"cuCtxEnablePeerAccess"),
     (c"cuCtxGetApiVersion", 3020, c"cuCtxGetApiVersion"),
@@ -1515,6 +1644,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuCtxGetFlags", 7000, c"cuCtxGetFlags"),
     (c"cuCtxGetId", 12000, c"cuCtxGetId"),
     (c"cuCtxGetLimit", 3010, c"cuCtxGetLimit"),
+    (c"cuCtxGetSharedMemConfig", 4020, c"cuCtxGetSharedMemConfig"),
     (
         c"cuCtxGetStreamPriorityRange",
         5050,
@@ -1524,9 +1654,15 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuCtxPopCurrent", 4000, c"cuCtxPopCurrent_v2"),
     (c"cuCtxPushCurrent", 2000, c"cuCtxPushCurrent"),
     (c"cuCtxPushCurrent", 4000, c"cuCtxPushCurrent_v2"),
+    (
+        c"cuCtxResetPersistingL2Cache",
+        11000,
+        c"cuCtxResetPersistingL2Cache",
+    ),
     (c"cuCtxSetCacheConfig", 3020, c"cuCtxSetCacheConfig"),
     (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
     (c"cuCtxSetLimit", 3010, c"cuCtxSetLimit"),
+    (c"cuCtxSetSharedMemConfig", 4020, c"cuCtxSetSharedMemConfig"),
     (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
     (c"cuDeviceCanAccessPeer", 4000, c"cuDeviceCanAccessPeer"),
     (
@@ -1547,6 +1683,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuDeviceGetName", 2000, c"cuDeviceGetName"),
     (c"cuDeviceGetP2PAttribute", 8000, c"cuDeviceGetP2PAttribute"),
     (c"cuDeviceGetPCIBusId", 4010, c"cuDeviceGetPCIBusId"),
+    (c"cuDeviceGetProperties", 2000, c"cuDeviceGetProperties"),
     (
         c"cuDeviceGetTexture1DLinearMaxWidth",
         11010,
@@ -1594,6 +1731,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuDeviceTotalMem", 3020, c"cuDeviceTotalMem_v2"),
     (c"cuDriverGetVersion", 2020, c"cuDriverGetVersion"),
     (c"cuEventCreate", 2000, c"cuEventCreate"),
+    (c"cuEventDestroy", 2000, c"cuEventDestroy"),
     (c"cuEventDestroy", 4000, c"cuEventDestroy_v2"),
     (c"cuEventElapsedTime", 2000, c"cuEventElapsedTime"),
     (c"cuEventElapsedTime", 12080, c"cuEventElapsedTime_v2"),
@@ -1608,7 +1746,14 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuFuncIsLoaded", 12040, c"cuFuncIsLoaded"),
     (c"cuFuncLoad", 12040, c"cuFuncLoad"),
     (c"cuFuncSetAttribute", 9000, c"cuFuncSetAttribute"),
+    (c"cuFuncSetBlockShape", 2000, c"cuFuncSetBlockShape"),
     (c"cuFuncSetCacheConfig", 3000, c"cuFuncSetCacheConfig"),
+    (
+        c"cuFuncSetSharedMemConfig",
+        4020,
+        c"cuFuncSetSharedMemConfig",
+    ),
+    (c"cuFuncSetSharedSize", 2000, c"cuFuncSetSharedSize"),
     (c"cuGetErrorName", 6000, c"cuGetErrorName"),
     (c"cuGetErrorString", 6000, c"cuGetErrorString"),
     (c"cuGetExportTable", 3000, c"cuGetExportTable"),
@@ -1858,11 +2003,14 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuKernelGetParamInfo", 12040, c"cuKernelGetParamInfo"),
     (c"cuKernelSetAttribute", 12000, c"cuKernelSetAttribute"),
     (c"cuKernelSetCacheConfig", 12000, c"cuKernelSetCacheConfig"),
+    (c"cuLaunch", 2000, c"cuLaunch"),
     (
         c"cuLaunchCooperativeKernel",
         9000,
         c"cuLaunchCooperativeKernel",
     ),
+    (c"cuLaunchGrid", 2000, c"cuLaunchGrid"),
+    (c"cuLaunchGridAsync", 2000, c"cuLaunchGridAsync"),
     (c"cuLaunchHostFunc", 10000, c"cuLaunchHostFunc"),
     (c"cuLaunchKernel", 4000, c"cuLaunchKernel"),
     (c"cuLaunchKernelEx", 11060, c"cuLaunchKernelEx"),
@@ -1888,9 +2036,12 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuLibraryLoadData", 12000, c"cuLibraryLoadData"),
     (c"cuLibraryLoadFromFile", 12000, c"cuLibraryLoadFromFile"),
     (c"cuLibraryUnload", 12000, c"cuLibraryUnload"),
+    (c"cuLinkAddData", 5050, c"cuLinkAddData"),
     (c"cuLinkAddData", 6050, c"cuLinkAddData_v2"),
+    (c"cuLinkAddFile", 5050, c"cuLinkAddFile"),
     (c"cuLinkAddFile", 6050, c"cuLinkAddFile_v2"),
     (c"cuLinkComplete", 5050, c"cuLinkComplete"),
+    (c"cuLinkCreate", 5050, c"cuLinkCreate"),
     (c"cuLinkCreate", 6050, c"cuLinkCreate_v2"),
     (c"cuLinkDestroy", 5050, c"cuLinkDestroy"),
     (c"cuMemAddressFree", 10020, c"cuMemAddressFree"),
@@ -1931,6 +2082,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuMemHostGetDevicePointer_v2",
     ),
     (c"cuMemHostGetFlags", 2030, c"cuMemHostGetFlags"),
+    (c"cuMemHostRegister", 4000, c"cuMemHostRegister"),
     (c"cuMemHostRegister", 6050, c"cuMemHostRegister_v2"),
     (c"cuMemHostUnregister", 4000, c"cuMemHostUnregister"),
     (c"cuMemMap", 10020, c"cuMemMap"),
@@ -1958,6 +2110,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemcpy2DUnaligned", 3020, c"cuMemcpy2DUnaligned_v2"),
     (c"cuMemcpy2D", 3020, c"cuMemcpy2D_v2"),
     (c"cuMemcpy3DAsync", 3020, c"cuMemcpy3DAsync_v2"),
+    (c"cuMemcpy3DPeer", 4000, c"cuMemcpy3DPeer"),
+    (c"cuMemcpy3DPeerAsync", 4000, c"cuMemcpy3DPeerAsync"),
     (c"cuMemcpy3D", 3020, c"cuMemcpy3D_v2"),
     (c"cuMemcpyAsync", 4000, c"cuMemcpyAsync"),
     (c"cuMemcpyAtoA", 3020, c"cuMemcpyAtoA_v2"),
@@ -2057,9 +2211,15 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         11070,
         c"cuOccupancyMaxPotentialClusterSize",
     ),
+    (c"cuParamSetSize", 2000, c"cuParamSetSize"),
+    (c"cuParamSetf", 2000, c"cuParamSetf"),
+    (c"cuParamSeti", 2000, c"cuParamSeti"),
+    (c"cuParamSetv", 2000, c"cuParamSetv"),
     (c"cuPointerGetAttribute", 4000, c"cuPointerGetAttribute"),
     (c"cuPointerGetAttributes", 7000, c"cuPointerGetAttributes"),
     (c"cuPointerSetAttribute", 6000, c"cuPointerSetAttribute"),
+    (c"cuProfilerStart", 4000, c"cuProfilerStart"),
+    (c"cuProfilerStop", 4000, c"cuProfilerStop"),
     (c"cuStreamAddCallback", 5000, c"cuStreamAddCallback"),
     (c"cuStreamAttachMemAsync", 6000, c"cuStreamAttachMemAsync"),
     (c"cuStreamBatchMemOp", 8000, c"cuStreamBatchMemOp"),
@@ -2078,6 +2238,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         5050,
         c"cuStreamCreateWithPriority",
     ),
+    (c"cuStreamDestroy", 2000, c"cuStreamDestroy"),
     (c"cuStreamDestroy", 4000, c"cuStreamDestroy_v2"),
     (c"cuStreamEndCapture", 10000, c"cuStreamEndCapture"),
     (c"cuStreamGetAttribute", 11000, c"cuStreamGetAttribute"),
@@ -2116,6 +2277,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuStreamWaitValue32", 11070, c"cuStreamWaitValue32_v2"),
     (c"cuStreamWriteValue32", 8000, c"cuStreamWriteValue32"),
     (c"cuStreamWriteValue32", 11070, c"cuStreamWriteValue32_v2"),
+    (c"cuStreamWriteValue64", 9000, c"cuStreamWriteValue64"),
+    (c"cuStreamWriteValue64", 11070, c"cuStreamWriteValue64_v2"),
     (c"cuSurfObjectCreate", 5000, c"cuSurfObjectCreate"),
     (c"cuSurfObjectDestroy", 5000, c"cuSurfObjectDestroy"),
     (

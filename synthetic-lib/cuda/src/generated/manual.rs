@@ -2252,6 +2252,171 @@ pub trait Others {
         paramArray: *mut CUstreamBatchMemOpParams,
         flags: c_uint,
     ) -> CUresult;
+
+    /// `cuCtxCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxCreate(
+        entry: u64,
+        pctx: *mut CUcontext,
+        flags: c_uint,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuCtxCreate_v3`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxCreate_v3(
+        entry: u64,
+        pctx: *mut CUcontext,
+        paramsArray: *mut CUexecAffinityParam,
+        numParams: c_int,
+        flags: c_uint,
+        dev: CUdevice,
+    ) -> CUresult;
+
+    /// `cuCtxDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxDestroy(entry: u64, ctx: CUcontext) -> CUresult;
+
+    /// `cuCtxAttach`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxAttach(entry: u64, pctx: *mut CUcontext, flags: c_uint) -> CUresult;
+
+    /// `cuCtxDetach`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxDetach(entry: u64, ctx: CUcontext) -> CUresult;
+
+    /// `cuStreamDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamDestroy(entry: u64, hStream: CUstream) -> CUresult;
+
+    /// `cuEventDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuEventDestroy(entry: u64, hEvent: CUevent) -> CUresult;
+
+    /// `cuMemHostRegister`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemHostRegister(
+        entry: u64,
+        p: *mut c_void,
+        bytesize: usize,
+        Flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuLinkCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkCreate(
+        entry: u64,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+        stateOut: *mut CUlinkState,
+    ) -> CUresult;
+
+    /// `cuLinkAddData`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkAddData(
+        entry: u64,
+        state: CUlinkState,
+        r#type: CUjitInputType,
+        data: *mut c_void,
+        size: usize,
+        name: *const c_char,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuLinkAddFile`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLinkAddFile(
+        entry: u64,
+        state: CUlinkState,
+        r#type: CUjitInputType,
+        path: *const c_char,
+        numOptions: c_uint,
+        options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+    ) -> CUresult;
+
+    /// `cuDeviceGetProperties`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetProperties(entry: u64, prop: *mut CUdevprop, dev: CUdevice) -> CUresult;
+
+    /// `cuStreamWriteValue64`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue64(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue64_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue64_v2(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuMemcpy3DPeer`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3DPeer(entry: u64, pCopy: *const CUDA_MEMCPY3D_PEER) -> CUresult;
+
+    /// `cuMemcpy3DPeerAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpy3DPeerAsync(
+        entry: u64,
+        pCopy: *const CUDA_MEMCPY3D_PEER,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuProfilerStart`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuProfilerStart(entry: u64) -> CUresult;
+
+    /// `cuProfilerStop`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuProfilerStop(entry: u64) -> CUresult;
 }
 
 /// Entry points of one subject whose bodies are written by hand.
@@ -2728,6 +2893,86 @@ pub trait OwnStreams {
         dependencies: *mut CUgraphNode,
         numDependencies: usize,
         flags: c_uint,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
+pub trait PlainLaunches {
+    /// `cuFuncSetBlockShape`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuFuncSetBlockShape(
+        entry: u64,
+        hfunc: CUfunction,
+        x: c_int,
+        y: c_int,
+        z: c_int,
+    ) -> CUresult;
+
+    /// `cuFuncSetSharedSize`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuFuncSetSharedSize(entry: u64, hfunc: CUfunction, bytes: c_uint) -> CUresult;
+
+    /// `cuParamSetSize`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuParamSetSize(entry: u64, hfunc: CUfunction, numbytes: c_uint) -> CUresult;
+
+    /// `cuParamSeti`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuParamSeti(entry: u64, hfunc: CUfunction, offset: c_int, value: c_uint) -> CUresult;
+
+    /// `cuParamSetf`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuParamSetf(entry: u64, hfunc: CUfunction, offset: c_int, value: f32) -> CUresult;
+
+    /// `cuParamSetv`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuParamSetv(
+        entry: u64,
+        hfunc: CUfunction,
+        offset: c_int,
+        ptr: *mut c_void,
+        numbytes: c_uint,
+    ) -> CUresult;
+
+    /// `cuLaunch`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunch(entry: u64, f: CUfunction) -> CUresult;
+
+    /// `cuLaunchGrid`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchGrid(
+        entry: u64,
+        f: CUfunction,
+        grid_width: c_int,
+        grid_height: c_int,
+    ) -> CUresult;
+
+    /// `cuLaunchGridAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuLaunchGridAsync(
+        entry: u64,
+        f: CUfunction,
+        grid_width: c_int,
+        grid_height: c_int,
+        hStream: CUstream,
     ) -> CUresult;
 }
 

@@ -14,8 +14,8 @@
 
 use crate::generated::manual::{
     AnyNodes, Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches,
-    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, Request, Shared,
-    Textures, Virtual,
+    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, PlainLaunches, Request,
+    Shared, Textures, Virtual,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -6428,4 +6428,518 @@ pub unsafe extern "C" fn cuMemRetainAllocationHandle(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuMemRetainAllocationHandle(entry, handle, addr) }
+}
+
+/// `cuCtxCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxCreate")]
+pub unsafe extern "C" fn cuCtxCreate(
+    pctx: *mut CUcontext,
+    flags: c_uint,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 730));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxCreate(entry, pctx, flags, dev) }
+}
+
+/// `cuCtxCreate_v3`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxCreate_v3")]
+pub unsafe extern "C" fn cuCtxCreate_v3(
+    pctx: *mut CUcontext,
+    paramsArray: *mut CUexecAffinityParam,
+    numParams: c_int,
+    flags: c_uint,
+    dev: CUdevice,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 731));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxCreate_v3(entry, pctx, paramsArray, numParams, flags, dev) }
+}
+
+/// `cuCtxDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxDestroy")]
+pub unsafe extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 732));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxDestroy(entry, ctx) }
+}
+
+/// `cuCtxAttach`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxAttach")]
+pub unsafe extern "C" fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 733));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxAttach(entry, pctx, flags) }
+}
+
+/// `cuCtxDetach`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxDetach")]
+pub unsafe extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 734));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxDetach(entry, ctx) }
+}
+
+/// `cuStreamDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamDestroy")]
+pub unsafe extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 735));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamDestroy(entry, hStream) }
+}
+
+/// `cuEventDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuEventDestroy")]
+pub unsafe extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 736));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuEventDestroy(entry, hEvent) }
+}
+
+/// `cuMemHostRegister`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemHostRegister")]
+pub unsafe extern "C" fn cuMemHostRegister(
+    p: *mut c_void,
+    bytesize: usize,
+    Flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 737));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemHostRegister(entry, p, bytesize, Flags) }
+}
+
+/// `cuLinkCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkCreate")]
+pub unsafe extern "C" fn cuLinkCreate(
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+    stateOut: *mut CUlinkState,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 738));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLinkCreate(entry, numOptions, options, optionValues, stateOut) }
+}
+
+/// `cuLinkAddData`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkAddData")]
+pub unsafe extern "C" fn cuLinkAddData(
+    state: CUlinkState,
+    r#type: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    name: *const c_char,
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 739));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLinkAddData(
+            entry,
+            state,
+            r#type,
+            data,
+            size,
+            name,
+            numOptions,
+            options,
+            optionValues,
+        )
+    }
+}
+
+/// `cuLinkAddFile`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLinkAddFile")]
+pub unsafe extern "C" fn cuLinkAddFile(
+    state: CUlinkState,
+    r#type: CUjitInputType,
+    path: *const c_char,
+    numOptions: c_uint,
+    options: *mut CUjit_option,
+    optionValues: *mut *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 740));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuLinkAddFile(
+            entry,
+            state,
+            r#type,
+            path,
+            numOptions,
+            options,
+            optionValues,
+        )
+    }
+}
+
+/// `cuDeviceGetProperties`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetProperties")]
+pub unsafe extern "C" fn cuDeviceGetProperties(prop: *mut CUdevprop, dev: CUdevice) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 741));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDeviceGetProperties(entry, prop, dev) }
+}
+
+/// `cuStreamWriteValue64`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue64")]
+pub unsafe extern "C" fn cuStreamWriteValue64(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint64_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 742));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue64(entry, stream, addr, value, flags) }
+}
+
+/// `cuStreamWriteValue64_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue64_v2")]
+pub unsafe extern "C" fn cuStreamWriteValue64_v2(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint64_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 743));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue64_v2(entry, stream, addr, value, flags) }
+}
+
+/// `cuMemcpy3DPeer`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3DPeer")]
+pub unsafe extern "C" fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 744));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3DPeer(entry, pCopy) }
+}
+
+/// `cuMemcpy3DPeerAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpy3DPeerAsync")]
+pub unsafe extern "C" fn cuMemcpy3DPeerAsync(
+    pCopy: *const CUDA_MEMCPY3D_PEER,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 745));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuMemcpy3DPeerAsync(entry, pCopy, hStream) }
+}
+
+/// `cuFuncSetBlockShape`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuFuncSetBlockShape")]
+pub unsafe extern "C" fn cuFuncSetBlockShape(
+    hfunc: CUfunction,
+    x: c_int,
+    y: c_int,
+    z: c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 746));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuFuncSetBlockShape(entry, hfunc, x, y, z) }
+}
+
+/// `cuFuncSetSharedSize`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuFuncSetSharedSize")]
+pub unsafe extern "C" fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 747));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuFuncSetSharedSize(entry, hfunc, bytes) }
+}
+
+/// `cuParamSetSize`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuParamSetSize")]
+pub unsafe extern "C" fn cuParamSetSize(hfunc: CUfunction, numbytes: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 748));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuParamSetSize(entry, hfunc, numbytes) }
+}
+
+/// `cuParamSeti`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuParamSeti")]
+pub unsafe extern "C" fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 749));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuParamSeti(entry, hfunc, offset, value) }
+}
+
+/// `cuParamSetf`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuParamSetf")]
+pub unsafe extern "C" fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 750));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuParamSetf(entry, hfunc, offset, value) }
+}
+
+/// `cuParamSetv`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuParamSetv")]
+pub unsafe extern "C" fn cuParamSetv(
+    hfunc: CUfunction,
+    offset: c_int,
+    ptr: *mut c_void,
+    numbytes: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 751));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuParamSetv(entry, hfunc, offset, ptr, numbytes) }
+}
+
+/// `cuLaunch`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunch")]
+pub unsafe extern "C" fn cuLaunch(f: CUfunction) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 752));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunch(entry, f) }
+}
+
+/// `cuLaunchGrid`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchGrid")]
+pub unsafe extern "C" fn cuLaunchGrid(
+    f: CUfunction,
+    grid_width: c_int,
+    grid_height: c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 753));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchGrid(entry, f, grid_width, grid_height) }
+}
+
+/// `cuLaunchGridAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuLaunchGridAsync")]
+pub unsafe extern "C" fn cuLaunchGridAsync(
+    f: CUfunction,
+    grid_width: c_int,
+    grid_height: c_int,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 754));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuLaunchGridAsync(entry, f, grid_width, grid_height, hStream) }
+}
+
+/// `cuProfilerStart`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuProfilerStart")]
+pub unsafe extern "C" fn cuProfilerStart() -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 755));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuProfilerStart(entry) }
+}
+
+/// `cuProfilerStop`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuProfilerStop")]
+pub unsafe extern "C" fn cuProfilerStop() -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 756));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuProfilerStop(entry) }
+}
+
+/// `cuCtxGetSharedMemConfig`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxGetSharedMemConfig")]
+pub unsafe extern "C" fn cuCtxGetSharedMemConfig(pConfig: *mut CUsharedconfig) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 757));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            <Guest as Helpers>::usable()?;
+            let request = Request::new(wire::CU_CTX_GET_SHARED_MEM_CONFIG, Class::Query, entry);
+            let args = wire::CuCtxGetSharedMemConfigArgs {
+                current: current.number(),
+                pConfig: !pConfig.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuCtxGetSharedMemConfigReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(pConfig, reply.pConfig);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuCtxSetSharedMemConfig`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxSetSharedMemConfig")]
+pub unsafe extern "C" fn cuCtxSetSharedMemConfig(config: CUsharedconfig) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 758));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_CTX_SET_SHARED_MEM_CONFIG, Class::Sync, entry);
+        let args = wire::CuCtxSetSharedMemConfigArgs {
+            current: current.number(),
+            config,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuCtxSetSharedMemConfigReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// `cuFuncSetSharedMemConfig`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuFuncSetSharedMemConfig")]
+pub unsafe extern "C" fn cuFuncSetSharedMemConfig(
+    hfunc: CUfunction,
+    config: CUsharedconfig,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 759));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        let hfunc = Object::find(Kind::Function, hfunc)?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_FUNC_SET_SHARED_MEM_CONFIG, Class::Sync, entry);
+        let args = wire::CuFuncSetSharedMemConfigArgs {
+            current: current.number(),
+            hfunc: hfunc.number(),
+            config,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuFuncSetSharedMemConfigReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
+}
+
+/// `cuCtxResetPersistingL2Cache`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxResetPersistingL2Cache")]
+pub unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 760));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let current = Guest::current()?;
+        <Guest as Helpers>::usable()?;
+        let request = Request::new(wire::CU_CTX_RESET_PERSISTING_L2CACHE, Class::Sync, entry);
+        let args = wire::CuCtxResetPersistingL2CacheArgs {
+            current: current.number(),
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::CuCtxResetPersistingL2CacheReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    })
 }

@@ -46,6 +46,7 @@ pub type CUpointer_attribute = i32;
 pub type CUresourceViewFormat = i32;
 pub type CUresourcetype = i32;
 pub type CUresult = i32;
+pub type CUsharedconfig = i32;
 pub type CUstreamCaptureMode = i32;
 pub type CUstreamCaptureStatus = i32;
 pub type CUsurfObject = u64;
@@ -320,6 +321,37 @@ pub struct CUDA_MEMCPY3D {
     pub Depth: usize,
 }
 
+/// `CUDA_MEMCPY3D_PEER`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY3D_PEER {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub srcContext: CUcontext,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub dstContext: CUcontext,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
+
 /// `CUDA_MEMSET_NODE_PARAMS_v1`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -376,6 +408,27 @@ pub struct CUDA_TEXTURE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CUctxCreateParams {}
+
+/// `CUdevprop`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUdevprop {
+    pub maxThreadsPerBlock: c_int,
+    pub maxThreadsDim: [c_int; 3],
+    pub maxGridSize: [c_int; 3],
+    pub sharedMemPerBlock: c_int,
+    pub totalConstantMemory: c_int,
+    pub SIMDWidth: c_int,
+    pub memPitch: c_int,
+    pub regsPerBlock: c_int,
+    pub clockRate: c_int,
+    pub textureAlign: c_int,
+}
+
+/// `CUexecAffinityParam`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUexecAffinityParam {}
 
 /// `CUgraphEdgeData`.
 #[repr(C)]
@@ -1894,3 +1947,92 @@ pub type cuMemGetAllocationPropertiesFromHandle_fn =
 /// `cuMemRetainAllocationHandle`.
 pub type cuMemRetainAllocationHandle_fn =
     unsafe extern "C" fn(*mut CUmemGenericAllocationHandle, *mut c_void) -> CUresult;
+/// `cuCtxCreate`.
+pub type cuCtxCreate_fn = unsafe extern "C" fn(*mut CUcontext, c_uint, CUdevice) -> CUresult;
+/// `cuCtxCreate_v3`.
+pub type cuCtxCreate_v3_fn = unsafe extern "C" fn(
+    *mut CUcontext,
+    *mut CUexecAffinityParam,
+    c_int,
+    c_uint,
+    CUdevice,
+) -> CUresult;
+/// `cuCtxDestroy`.
+pub type cuCtxDestroy_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
+/// `cuCtxAttach`.
+pub type cuCtxAttach_fn = unsafe extern "C" fn(*mut CUcontext, c_uint) -> CUresult;
+/// `cuCtxDetach`.
+pub type cuCtxDetach_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
+/// `cuStreamDestroy`.
+pub type cuStreamDestroy_fn = unsafe extern "C" fn(CUstream) -> CUresult;
+/// `cuEventDestroy`.
+pub type cuEventDestroy_fn = unsafe extern "C" fn(CUevent) -> CUresult;
+/// `cuMemHostRegister`.
+pub type cuMemHostRegister_fn = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> CUresult;
+/// `cuLinkCreate`.
+pub type cuLinkCreate_fn =
+    unsafe extern "C" fn(c_uint, *mut CUjit_option, *mut *mut c_void, *mut CUlinkState) -> CUresult;
+/// `cuLinkAddData`.
+pub type cuLinkAddData_fn = unsafe extern "C" fn(
+    CUlinkState,
+    CUjitInputType,
+    *mut c_void,
+    usize,
+    *const c_char,
+    c_uint,
+    *mut CUjit_option,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuLinkAddFile`.
+pub type cuLinkAddFile_fn = unsafe extern "C" fn(
+    CUlinkState,
+    CUjitInputType,
+    *const c_char,
+    c_uint,
+    *mut CUjit_option,
+    *mut *mut c_void,
+) -> CUresult;
+/// `cuDeviceGetProperties`.
+pub type cuDeviceGetProperties_fn = unsafe extern "C" fn(*mut CUdevprop, CUdevice) -> CUresult;
+/// `cuStreamWriteValue64`.
+pub type cuStreamWriteValue64_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint64_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue64_v2`.
+pub type cuStreamWriteValue64_v2_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint64_t, c_uint) -> CUresult;
+/// `cuMemcpy3DPeer`.
+pub type cuMemcpy3DPeer_fn = unsafe extern "C" fn(*const CUDA_MEMCPY3D_PEER) -> CUresult;
+/// `cuMemcpy3DPeerAsync`.
+pub type cuMemcpy3DPeerAsync_fn =
+    unsafe extern "C" fn(*const CUDA_MEMCPY3D_PEER, CUstream) -> CUresult;
+/// `cuFuncSetBlockShape`.
+pub type cuFuncSetBlockShape_fn = unsafe extern "C" fn(CUfunction, c_int, c_int, c_int) -> CUresult;
+/// `cuFuncSetSharedSize`.
+pub type cuFuncSetSharedSize_fn = unsafe extern "C" fn(CUfunction, c_uint) -> CUresult;
+/// `cuParamSetSize`.
+pub type cuParamSetSize_fn = unsafe extern "C" fn(CUfunction, c_uint) -> CUresult;
+/// `cuParamSeti`.
+pub type cuParamSeti_fn = unsafe extern "C" fn(CUfunction, c_int, c_uint) -> CUresult;
+/// `cuParamSetf`.
+pub type cuParamSetf_fn = unsafe extern "C" fn(CUfunction, c_int, f32) -> CUresult;
+/// `cuParamSetv`.
+pub type cuParamSetv_fn = unsafe extern "C" fn(CUfunction, c_int, *mut c_void, c_uint) -> CUresult;
+/// `cuLaunch`.
+pub type cuLaunch_fn = unsafe extern "C" fn(CUfunction) -> CUresult;
+/// `cuLaunchGrid`.
+pub type cuLaunchGrid_fn = unsafe extern "C" fn(CUfunction, c_int, c_int) -> CUresult;
+/// `cuLaunchGridAsync`.
+pub type cuLaunchGridAsync_fn =
+    unsafe extern "C" fn(CUfunction, c_int, c_int, CUstream) -> CUresult;
+/// `cuProfilerStart`.
+pub type cuProfilerStart_fn = unsafe extern "C" fn() -> CUresult;
+/// `cuProfilerStop`.
+pub type cuProfilerStop_fn = unsafe extern "C" fn() -> CUresult;
+/// `cuCtxGetSharedMemConfig`.
+pub type cuCtxGetSharedMemConfig_fn = unsafe extern "C" fn(*mut CUsharedconfig) -> CUresult;
+/// `cuCtxSetSharedMemConfig`.
+pub type cuCtxSetSharedMemConfig_fn = unsafe extern "C" fn(CUsharedconfig) -> CUresult;
+/// `cuFuncSetSharedMemConfig`.
+pub type cuFuncSetSharedMemConfig_fn = unsafe extern "C" fn(CUfunction, CUsharedconfig) -> CUresult;
+/// `cuCtxResetPersistingL2Cache`.
+pub type cuCtxResetPersistingL2Cache_fn = unsafe extern "C" fn() -> CUresult;

@@ -47,6 +47,8 @@ pub struct Context {
     streams: Mutex<Streams>,
     /// What NVIDIA's libraries keep with it.
     pub storage: Storage,
+    /// How often it has to be detached before it goes.
+    uses: AtomicUsize,
 }
 
 /// A context's streams.
@@ -81,6 +83,7 @@ impl Context {
             is_behind: AtomicBool::new(false),
             streams: Mutex::default(),
             storage: Storage::default(),
+            uses: AtomicUsize::new(1),
         })
     }
 
@@ -465,6 +468,35 @@ pub fn stand_in(device: CUdevice) -> CallResult<CUcontext> {
     let (handle, context) = add(gil_guest::api::new_number(), device, 0)?;
     context.is_destroyed.store(true, Ordering::Relaxed);
     Ok(handle)
+}
+
+/// The current context, which [`detach`] has to be called for once more before it goes.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT` if there is none.
+pub fn attach() -> CallResult<CUcontext> {
+    with(|context| {
+        context.healthy()?;
+        context.uses.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    })?;
+    Ok(current_handle())
+}
+
+/// A context has one user less; without any, it is destroyed.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT` for one that is not current, or the API's code.
+pub fn detach(entry: u64, handle: CUcontext) -> CallResult<()> {
+    initialized()?;
+    if handle.is_null() || handle != current_handle() || primary::is(handle) {
+        return Err(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    let (_, context) = find(handle)?;
+    match context.uses.fetch_sub(1, Ordering::Relaxed) {
+        ..=1 => destroy(entry, handle),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a context on a device, which is current in this thread then.

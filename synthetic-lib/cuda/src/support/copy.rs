@@ -232,6 +232,15 @@ pub fn between(
     from: CUdeviceptr,
     bytes: usize,
 ) -> CallResult<()> {
+    ready_between(of, ends)?;
+    across(of, to, from, bytes)
+}
+
+/// A call that waits comes behind all that either context has under way.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`, or the API's code.
+pub fn ready_between(of: Of, ends: Ends) -> CallResult<()> {
     context::initialized()?;
     let ends = [context::find(ends.0)?.1, context::find(ends.1)?.1];
     context::with(|current| {
@@ -246,8 +255,7 @@ pub fn between(
             }
         }
         Ok(())
-    })?;
-    across(of, to, from, bytes)
+    })
 }
 
 /// Sets elements of the device's memory, which no call waits for.

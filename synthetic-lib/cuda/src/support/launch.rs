@@ -5,6 +5,7 @@ use super::Details;
 use super::capture;
 use super::context::{self, Context};
 use super::graph::work::{Kernel, Work};
+use super::manual::plain_launches::Steps;
 use super::shared::{self, Uses};
 use super::streams::{self, Lane, Stream};
 use crate::generated::manual::{Guest, Object, Request};
@@ -40,6 +41,8 @@ pub struct Function {
     room: Room,
     /// What the board accepted of it.
     accepted: Mutex<Accepted<Geometry>>,
+    /// What its next launch has, of one that is made in several steps.
+    steps: Mutex<Steps>,
 }
 
 impl Function {
@@ -57,7 +60,13 @@ impl Function {
             params,
             room,
             accepted: Mutex::default(),
+            steps: Mutex::default(),
         }
+    }
+
+    /// What its next launch has, of one that is made in several steps.
+    pub(super) fn steps(&self) -> MutexGuard<'_, Steps> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn accepted(&self) -> MutexGuard<'_, Accepted<Geometry>> {

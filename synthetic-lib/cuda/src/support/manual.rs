@@ -12,6 +12,7 @@ mod libraries;
 mod linking;
 mod others;
 mod own_streams;
+pub(super) mod plain_launches;
 mod shared_memory;
 mod textures;
 mod virtual_memory;
