@@ -120,3 +120,40 @@ extern "C" __global__ void surface(cudaSurfaceObject_t surface, float *out, int 
 	out[y * side + x] = __uint_as_float(was & 0x3fffffff);
 	surf2Dwrite(was * 2654435761u + x, surface, x * 4, y);
 }
+
+/* Of shared.c: memory that the program and its kernels share. */
+
+#include <stdio.h>
+
+struct node {
+	struct node *next;
+	int value;
+};
+
+/* Each node's value becomes its own and all before it. */
+extern "C" __global__ void running(struct node *node)
+{
+	int sum = 0;
+
+	for (; node; node = node->next) {
+		sum += node->value;
+		node->value = sum;
+	}
+}
+
+/* Keeps its processor busy for so many cycles, and says what the program wrote, and that it is done. */
+extern "C" __global__ void answers(volatile int *words, long long cycles)
+{
+	long long from = clock64();
+
+	while (clock64() - from < cycles)
+		;
+	words[1] = words[0] + 1;
+	words[2] = 1;
+}
+
+extern "C" __global__ void says(int times)
+{
+	for (int n = 0; n < times; n++)
+		printf("kernel: line %d, %.2f, %s\n", n, n / 4.0, "text");
+}
