@@ -149,7 +149,7 @@ static void memory(void)
 	OK(cudaFreeHost(NULL));
 	OK(cudaHostAlloc(&pinned, 64, 1));
 	OK(cudaFreeHost(pinned));
-	GIVES(cudaErrorNotSupported, cudaHostAlloc(&pinned, 64, 2));
+	GIVES(cudaErrorInvalidValue, cudaHostAlloc(&pinned, 64, 8));
 	known = malloc(8192);
 	OK(cudaHostRegister(known, 8192, 0));
 	OK(cudaHostUnregister(known));

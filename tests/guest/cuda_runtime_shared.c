@@ -24,9 +24,9 @@ typedef struct {
 	int type, device;
 	void *device_pointer, *host_pointer;
 	long reserved[8];
-} attributes;
+} pointer_attributes;
 
-cudaError_t cudaPointerGetAttributes(attributes *attributes, const void *place);
+cudaError_t cudaPointerGetAttributes(pointer_attributes *attributes, const void *place);
 
 static cudaKernel_t more;
 static const location gpu = { 1, 0 }, cpu = { 2, 0 };
@@ -43,7 +43,7 @@ int main(void)
 {
 	cudaLibrary_t library;
 	cudaStream_t stream;
-	attributes known;
+	pointer_attributes known;
 	void *place, *address, *lists[1];
 	volatile unsigned int *words;
 	int value, names[] = { 1 };
@@ -97,6 +97,7 @@ int main(void)
 	OK(cudaMallocHost(&place, 100));
 	OK(cudaPointerGetAttributes(&known, place));
 	IS(known.type == 1 && known.device_pointer == NULL && known.host_pointer == place);
+	memset(place, 0, 100);
 	words = place;
 	words[3] = 8;
 	OK(cudaHostGetDevicePointer(&address, place, 0));

@@ -273,6 +273,7 @@ static void mapped(void)
 
 	/* Pinned memory that is mapped when the program asks where it is. */
 	OK(cuMemAllocHost_v2(&pinned, 100));
+	memset(pinned, 0, 100);
 	words = pinned;
 	words[24] = 70;
 	OK(cuMemHostGetDevicePointer_v2(&address, pinned, 0));
