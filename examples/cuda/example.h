@@ -9,6 +9,7 @@
  *                  it took by the program's clock, from the first call of CUDA to the last
  *     --times N    N times more; the time is that of one
  *     --pinned     have the inputs and outputs of copies in pinned memory
+ *     --managed    have the device's memory as managed memory, and its results read there
  *
  * before its own arguments, which are numbers. Standard output is the same on every machine
  * on which the kernels run. Exit code: 0, 1 if the result is wrong, 2 if CUDA or the system
@@ -31,7 +32,7 @@
 static const char *example_name;
 /* How often the work is done for the clock. */
 static int repeats;
-static int is_pinned;
+static int is_pinned, is_managed;
 
 /* For calls of CUDA; exits with their name. */
 #define CHECK(call) check(call, #call)
@@ -58,6 +59,8 @@ static inline void example_begin(const char *name, int *argc, char **argv)
 			repeats = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--pinned") == 0)
 			is_pinned = 1;
+		else if (strcmp(argv[i], "--managed") == 0)
+			is_managed = 1;
 		else
 			argv[kept++] = argv[i];
 	}
@@ -127,7 +130,10 @@ template <class T> static T *device_memory(size_t count)
 {
 	T *memory = NULL;
 
-	CHECK(cudaMalloc(&memory, count * sizeof(T)));
+	if (is_managed)
+		CHECK(cudaMallocManaged(&memory, count * sizeof(T)));
+	else
+		CHECK(cudaMalloc(&memory, count * sizeof(T)));
 	return memory;
 }
 

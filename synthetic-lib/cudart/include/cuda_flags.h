@@ -11,6 +11,11 @@
 #define cudaHostRegisterDefault 0
 #define cudaHostRegisterPortable 1
 #define cudaHostRegisterMapped 2
+#define cudaMemAttachGlobal 1
+#define cudaMemAttachHost 2
+#define cudaMemAttachSingle 4
+#define cudaCpuDeviceId (-1)
+#define cudaInvalidDeviceId (-2)
 #define cudaStreamDefault 0
 #define cudaStreamNonBlocking 1
 #define cudaStreamLegacy ((cudaStream_t)1)
@@ -30,6 +35,8 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *copy, cudaStream_t stream
 cudaError_t cudaMemsetAsync(void *place, int value, size_t bytes, cudaStream_t stream = 0);
 cudaError_t cudaMemset2DAsync(void *place, size_t pitch, int value, size_t width, size_t height,
 			      cudaStream_t stream = 0);
+cudaError_t cudaMemPrefetchAsync(const void *place, size_t bytes, cudaMemLocation to,
+				 unsigned int flags, cudaStream_t stream = 0);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 }

@@ -31,6 +31,26 @@ static inline cudaError_t cudaHostAlloc(T **place, size_t bytes, unsigned int fl
 }
 
 template <class T>
+static inline cudaError_t cudaMallocManaged(T **place, size_t bytes,
+					    unsigned int flags = cudaMemAttachGlobal)
+{
+	return ::cudaMallocManaged((void **)place, bytes, flags);
+}
+
+template <class T>
+static inline cudaError_t cudaHostGetDevicePointer(T **address, void *place, unsigned int flags)
+{
+	return ::cudaHostGetDevicePointer((void **)address, place, flags);
+}
+
+template <class T>
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *place, size_t bytes = 0,
+						   unsigned int flags = cudaMemAttachSingle)
+{
+	return ::cudaStreamAttachMemAsync(stream, (void *)place, bytes, flags);
+}
+
+template <class T>
 static inline cudaError_t cudaMallocAsync(T **place, size_t bytes, cudaStream_t stream)
 {
 	return ::cudaMallocAsync((void **)place, bytes, stream);

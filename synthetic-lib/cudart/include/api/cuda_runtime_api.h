@@ -122,9 +122,18 @@ typedef int32_t cudaLimit;
 typedef int32_t cudaMemAccessFlags;
 typedef int32_t cudaMemAllocationHandleType;
 typedef int32_t cudaMemAllocationType;
-typedef int32_t cudaMemLocationType;
+typedef enum cudaMemLocationType {
+	cudaMemLocationTypeInvalid = 0,
+	cudaMemLocationTypeDevice = 1,
+	cudaMemLocationTypeHost = 2,
+} cudaMemLocationType;
 typedef int32_t cudaMemPoolAttr;
-typedef int32_t cudaMemRangeAttribute;
+typedef enum cudaMemRangeAttribute {
+	cudaMemRangeAttributeReadMostly = 1,
+	cudaMemRangeAttributePreferredLocation = 2,
+	cudaMemRangeAttributeAccessedBy = 3,
+	cudaMemRangeAttributeLastPrefetchLocation = 4,
+} cudaMemRangeAttribute;
 typedef enum cudaMemcpyKind {
 	cudaMemcpyHostToHost = 0,
 	cudaMemcpyHostToDevice = 1,
@@ -132,7 +141,14 @@ typedef enum cudaMemcpyKind {
 	cudaMemcpyDeviceToDevice = 3,
 	cudaMemcpyDefault = 4,
 } cudaMemcpyKind;
-typedef int32_t cudaMemoryAdvise;
+typedef enum cudaMemoryAdvise {
+	cudaMemAdviseSetReadMostly = 1,
+	cudaMemAdviseUnsetReadMostly = 2,
+	cudaMemAdviseSetPreferredLocation = 3,
+	cudaMemAdviseUnsetPreferredLocation = 4,
+	cudaMemAdviseSetAccessedBy = 5,
+	cudaMemAdviseUnsetAccessedBy = 6,
+} cudaMemoryAdvise;
 typedef enum cudaMemoryType {
 	cudaMemoryTypeUnregistered = 0,
 	cudaMemoryTypeHost = 1,
