@@ -55,6 +55,16 @@ impl Driver {
         })
     }
 
+    /// One of these functions alone, for tests.
+    #[cfg(test)]
+    pub fn of_functions(functions: Functions, started: nvmlReturn_t) -> Self {
+        Self {
+            functions,
+            started,
+            _library: libloading::os::unix::Library::this().into(),
+        }
+    }
+
     /// How many devices there are.
     pub fn device_count(&self) -> c_uint {
         let mut count = 0;

@@ -17,6 +17,9 @@ pub mod generated;
 mod manual;
 pub mod session;
 pub mod support;
+#[cfg(test)]
+#[allow(non_snake_case, reason = "the names of the API's functions")]
+mod tests;
 
 use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

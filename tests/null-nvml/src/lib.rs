@@ -335,3 +335,28 @@ pub unsafe extern "C" fn nvmlDeviceGetDeviceHandleFromMigDeviceHandle(
         unsafe { put(to, std::ptr::from_ref(&DEVICES[whole]).cast()) }
     })
 }
+
+// ---- other names ----
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetCount(count: *mut c_uint) -> Code {
+    unsafe { nvmlDeviceGetCount_v2(count) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex(index: c_uint, to: *mut Device) -> Code {
+    unsafe { nvmlDeviceGetHandleByIndex_v2(index, to) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId(
+    name: *const c_char,
+    to: *mut Device,
+) -> Code {
+    unsafe { nvmlDeviceGetHandleByPciBusId_v2(name, to) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetAttributes(device: Device, to: *mut c_void) -> Code {
+    unsafe { queries::nvmlDeviceGetAttributes_v2(device, to) }
+}

@@ -34,10 +34,15 @@ pub fn page(api: &Api, covered: &Covered) -> String {
     out
 }
 
+/// Whether it fails without a look at what it is given.
+fn only_fails(call: &Call) -> bool {
+    call.mode == Mode::Unsupported && call.check.is_none()
+}
+
 /// The tests that cover it; what only fails is covered by none.
 fn tests(call: &Call, covered: &Covered) -> String {
     match covered.get(&call.name) {
-        Some(tests) if call.mode != Mode::Unsupported => {
+        Some(tests) if !only_fails(call) => {
             let names: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
             names.join(", ")
         }
@@ -102,6 +107,9 @@ fn how(call: &Call) -> String {
 
 fn error(call: &Call) -> String {
     match (&call.mode, &call.fails, call.way) {
+        (Mode::Unsupported, Some(code), _) if call.check.is_some() => {
+            format!("`{code}`, behind others")
+        }
         (Mode::Unsupported, Some(code), _) => format!("always `{code}`"),
         (Mode::Unsupported, None, _) => "always null or nothing".into(),
         (_, _, Way::Returned) => "returned".into(),

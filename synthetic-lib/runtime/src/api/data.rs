@@ -420,6 +420,21 @@ mod tests {
     }
 
     #[test]
+    fn a_version_says_how_long_its_structure_is() {
+        const KNOWN: &[u32] = &[0x0100_0008, 0x0200_000c];
+        let of = |word: u32| {
+            let place = [word, 0, 0];
+            // SAFETY: there are as many bytes as any of the versions says.
+            unsafe { versioned::<Plain>(place.as_ptr().cast(), KNOWN, 25) }
+        };
+        assert_eq!((of(KNOWN[0]), of(KNOWN[1])), (Ok(8), Ok(12)));
+        assert_eq!((of(0x0100_000c), of(0)), (Err(25), Err(25)));
+        // SAFETY: null is allowed.
+        let none = unsafe { versioned::<Plain>(ptr::null(), KNOWN, 25) };
+        assert_eq!(none, Err(Plain::VALUE));
+    }
+
+    #[test]
     fn lists_of_properties_end_and_are_bounded() {
         let list: [isize; 8] = [0x1087, 3, 1, 0, 0x1086, -2, 0, 99];
         // SAFETY: the list ends with a 0.
