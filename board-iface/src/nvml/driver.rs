@@ -77,20 +77,20 @@ impl Driver {
     }
 
     /// The device of this index.
-    pub fn device(&self, index: c_uint) -> Option<nvmlDevice_t> {
+    pub fn device(&self, index: c_uint) -> Option<Pointer> {
         let mut device = null_mut();
         let ask = self.functions.nvmlDeviceGetHandleByIndex_v2?;
         // SAFETY: there is space for a handle.
         let result = unsafe { ask(index, &mut device) };
-        (result == NVML_SUCCESS).then_some(device)
+        Pointer::new(device.cast()).filter(|_| result == NVML_SUCCESS)
     }
 
     /// A device's name.
-    pub fn name(&self, device: nvmlDevice_t) -> Option<String> {
+    pub fn name(&self, device: Pointer) -> Option<String> {
         let ask = self.functions.nvmlDeviceGetName?;
         text(|to, len| {
             // SAFETY: the handle is the library's; there is space for as many bytes.
-            unsafe { ask(device, to.cast(), len) }
+            unsafe { ask(device.as_ptr().cast(), to.cast(), len) }
         })
     }
 
