@@ -64,11 +64,20 @@ fn summary(api: &Api, covered: &Covered, out: &mut String) {
         unsupported
     );
     let is_covered = |call: &&&Call| tests(call, covered) != "–";
+    let (failing, running): (Vec<&&Call>, Vec<_>) =
+        (exported.iter().filter(is_covered)).partition(|call| call.mode == Mode::Unsupported);
     let _ = writeln!(
         out,
         "\n{} are covered: a program of `tests/guest` calls them in the guest, and prints what it prints natively (`tests/coverage`).",
-        exported.iter().filter(is_covered).count()
+        running.len()
     );
+    if !failing.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} of those that fail look for other errors first; a program of `tests/guest` checks both.",
+            failing.len()
+        );
+    }
 }
 
 fn since(call: &Call) -> String {
@@ -108,7 +117,7 @@ fn how(call: &Call) -> String {
 fn error(call: &Call) -> String {
     match (&call.mode, &call.fails, call.way) {
         (Mode::Unsupported, Some(code), _) if call.check.is_some() => {
-            format!("`{code}`, behind others")
+            format!("`{code}`, unless another comes first")
         }
         (Mode::Unsupported, Some(code), _) => format!("always `{code}`"),
         (Mode::Unsupported, None, _) => "always null or nothing".into(),
