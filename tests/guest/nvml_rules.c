@@ -81,7 +81,6 @@ static void before_the_start(void)
 	void *device;
 	char text[96];
 
-	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlInitWithFlags(4));
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlShutdown());
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlDeviceGetCount_v2(&number));
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlDeviceGetHandleByIndex_v2(0, &device));
@@ -97,7 +96,7 @@ static void starts(void)
 
 	OK(nvmlInit_v2());
 	OK(nvmlInit());
-	OK(nvmlInitWithFlags(1));
+	OK(nvmlInitWithFlags(1 << 2));
 	OK(nvmlShutdown());
 	OK(nvmlShutdown());
 	OK(nvmlDeviceGetCount_v2(&number));
@@ -173,7 +172,8 @@ static void names(void *device)
 	NUMBER(int, nvmlDeviceQueryDrainState, &pci);
 	GIVES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByUUID("another", &found));
 	GIVES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleBySerial("another", &found));
-	GIVES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("another", &found));
+	GIVES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("0000:99:00.0", &found));
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetHandleByPciBusId_v2("another", &found));
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetHandleByUUID(NULL, &found));
 	memset(text, 0, sizeof(text));
 	show("nvmlDeviceGetGspFirmwareVersion", nvmlDeviceGetGspFirmwareVersion(device, text), text, 64);
@@ -192,6 +192,8 @@ static void lists(void *device)
 	GIVES(NVML_ERROR_INSUFFICIENT_SIZE, nvmlDeviceGetSupportedMemoryClocks(device, &count, NULL));
 	show("clocks", 0, &count, sizeof(count));
 	count = 2;
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetSupportedMemoryClocks(device, &count, NULL));
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetRetiredPages(device, 0, &count, NULL));
 	GIVES(NVML_ERROR_INSUFFICIENT_SIZE, nvmlDeviceGetSupportedMemoryClocks(device, &count, clocks));
 	show("clocks", 0, &count, sizeof(count));
 	count = 16;

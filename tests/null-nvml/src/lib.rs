@@ -186,10 +186,9 @@ pub extern "C" fn nvmlInit() -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlInitWithFlags(flags: c_uint) -> Code {
-    match flags {
-        0..=3 => nvmlInit_v2(),
-        _ => INVALID_ARGUMENT,
-    }
+    // It does not look at flags that it does not know.
+    let _ = flags;
+    nvmlInit_v2()
 }
 
 #[unsafe(no_mangle)]
@@ -260,7 +259,12 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
     name: *const c_char,
     to: *mut Device,
 ) -> Code {
-    unsafe { find("pci", name, to) }
+    // A text that is no address is no argument.
+    let is_address = !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().contains(&b':');
+    match unsafe { find("pci", name, to) } {
+        NOT_FOUND if !is_address => INVALID_ARGUMENT,
+        ended => ended,
+    }
 }
 
 #[unsafe(no_mangle)]

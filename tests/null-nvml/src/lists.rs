@@ -13,6 +13,9 @@ unsafe fn put_list<T>(
         return Err(INVALID_ARGUMENT);
     }
     let (room, len) = (unsafe { count.read() }, values.len() as c_uint);
+    if to.is_null() && room > 0 {
+        return Err(INVALID_ARGUMENT);
+    }
     unsafe { put(count, len) }?;
     if room < len || to.is_null() {
         return Err(INSUFFICIENT_SIZE);

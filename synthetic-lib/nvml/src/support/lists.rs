@@ -40,6 +40,23 @@ impl<T> List<T> {
         Ok(Self { count, to, room })
     }
 
+    /// The same of a list that has a place, or no room.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of), also for room without a place.
+    ///
+    /// # Safety
+    /// As [`of`](Self::of).
+    unsafe fn with_place(count: *mut c_uint, to: *mut T) -> CallResult<Self> {
+        // SAFETY: the caller's.
+        let list = unsafe { Self::of(count, to) }?;
+        // SAFETY: the place of the length is not null.
+        match to.is_null() && unsafe { *count } != 0 {
+            true => Err(NVML_ERROR_INVALID_ARGUMENT),
+            false => Ok(list),
+        }
+    }
+
     fn is_wanted(&self) -> bool {
         !self.to.is_null()
     }
@@ -92,7 +109,7 @@ impl Lists for Guest {
         let op = wire::NVML_DEVICE_GET_SUPPORTED_MEMORY_CLOCKS;
         Self::returned(|| {
             // SAFETY: the caller's.
-            let list = unsafe { List::of(count, clocksMHz) }?;
+            let list = unsafe { List::with_place(count, clocksMHz) }?;
             let reply: wire::NvmlDeviceGetSupportedMemoryClocksReply =
                 ask(&Begun { op, entry }, device, |device| {
                     wire::NvmlDeviceGetSupportedMemoryClocksArgs {
@@ -117,7 +134,7 @@ impl Lists for Guest {
         let op = wire::NVML_DEVICE_GET_SUPPORTED_GRAPHICS_CLOCKS;
         Self::returned(|| {
             // SAFETY: the caller's.
-            let list = unsafe { List::of(count, clocksMHz) }?;
+            let list = unsafe { List::with_place(count, clocksMHz) }?;
             let reply: wire::NvmlDeviceGetSupportedGraphicsClocksReply =
                 ask(&Begun { op, entry }, device, |device| {
                     wire::NvmlDeviceGetSupportedGraphicsClocksArgs {
@@ -143,7 +160,7 @@ impl Lists for Guest {
         let op = wire::NVML_DEVICE_GET_RETIRED_PAGES;
         Self::returned(|| {
             // SAFETY: the caller's.
-            let list = unsafe { List::of(pageCount, addresses) }?;
+            let list = unsafe { List::with_place(pageCount, addresses) }?;
             let reply: wire::NvmlDeviceGetRetiredPagesReply =
                 ask(&Begun { op, entry }, device, |device| {
                     wire::NvmlDeviceGetRetiredPagesArgs {
@@ -169,7 +186,7 @@ impl Lists for Guest {
         let op = wire::NVML_DEVICE_GET_RETIRED_PAGES_V2;
         Self::returned(|| {
             // SAFETY: the caller's.
-            let list = unsafe { List::of(pageCount, addresses) }?;
+            let list = unsafe { List::with_place(pageCount, addresses) }?;
             if list.is_wanted() && timestamps.is_null() {
                 return Err(NVML_ERROR_INVALID_ARGUMENT);
             }
