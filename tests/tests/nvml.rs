@@ -18,6 +18,8 @@ fn run(board: &str, options: &[&str], source: &str) -> Finished {
 /// What a program prints on this machine, over the same library.
 fn natively(source: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join(gil_guest_names::NVML.file);
+    std::os::unix::fs::symlink(driver(), name).unwrap();
     let program = folder.path().join("native");
     let output = Command::new("cc")
         .args(["-O2", "-o"])
@@ -30,9 +32,8 @@ fn natively(source: &str) -> String {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let folder = driver().parent().expect("a folder").to_owned();
     let output = Command::new(program)
-        .env("LD_LIBRARY_PATH", folder)
+        .env("LD_LIBRARY_PATH", folder.path())
         .output();
     String::from_utf8(output.expect("it runs").stdout).expect("a text")
 }
@@ -85,6 +86,15 @@ fn queries_are_answered_as_natively() {
     assert_eq!(constant, None);
     let count = of_devices().count();
     assert!(count > 130, "{count} queries of devices");
+}
+
+/// A program that opens the library by its name, as most do.
+#[test]
+fn programs_find_the_library_by_its_name() {
+    let source = "tests/guest/nvml_same.c";
+    let guests = passes(source, "nvml_same");
+    assert_eq!(guests.stdout, natively(source), "{}", guests.stderr);
+    assert!(guests.stdout.contains("\nName 0 Null device 1\n"));
 }
 
 /// What changes a device and what is about others is refused in the guest, by the code that says so.
