@@ -14,6 +14,7 @@
 //! | [`opencl`] | the back end of that API |
 //! | [`graphics`] | the back end of EGL and OpenGL ES |
 //! | [`cuda`] | the back end of CUDA's driver API |
+//! | [`nvml`] | the back end of NVML |
 //! | [`drivers`] | the back end of GPUs' kernel drivers |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`], [`log`] | the command line; the log |
@@ -31,6 +32,7 @@ pub mod graphics;
 pub mod inventory;
 pub mod log;
 pub mod meter;
+pub mod nvml;
 pub mod opencl;
 pub mod operator;
 pub mod printed;
@@ -46,5 +48,6 @@ pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[
     &opencl::OpenCl,
     &graphics::Graphics,
     &cuda::Cuda,
+    &nvml::Nvml,
     &drivers::Drivers,
 ];

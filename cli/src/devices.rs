@@ -38,7 +38,7 @@ impl Served {
 }
 
 /// Asks an agent of this machine; an entry for each of its back ends. Those of kernel
-/// drivers and of CUDA have one only where there is such a device: no package makes one.
+/// drivers, CUDA and NVML have one only where there is such a device: no package makes one.
 ///
 /// # Errors
 /// [`DevicesError`] if it cannot be asked. That there is no device is none.

@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod cost;
 pub mod coverage;
 pub mod cuda;
+pub mod nvml;
 pub mod picture;
 pub mod replayed;
 pub mod scripted;
@@ -173,7 +174,9 @@ pub enum Link {
     Toy,
     /// Against the guest's `libcuda.so.1`.
     Cuda,
-    /// Against that and its `libcudart.so.13`.
+    /// Against the guest's `libnvidia-ml.so.1`.
+    Nvml,
+    /// Against CUDA's and its `libcudart.so.13`.
     CudaRuntime,
 }
 
@@ -308,9 +311,14 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
             .arg(root().join("examples/toy-api"))
             .arg(width.library(gil_guest_names::TOY.file));
     }
-    if link == Link::Cuda {
+    let own = match link {
+        Link::Cuda => Some(gil_guest_names::CUDA),
+        Link::Nvml => Some(gil_guest_names::NVML),
+        _ => None,
+    };
+    if let Some(own) = own {
         cc.arg("-Wl,--allow-shlib-undefined");
-        cc.arg(width.library(gil_guest_names::CUDA.file));
+        cc.arg(width.library(own.file));
     }
     cc.args(link.libraries());
     let output = cc.output().expect("a cross compiler: run scripts/setup");
@@ -331,7 +339,7 @@ impl Link {
             Self::Gles => &["-lEGL", "-lGLESv2"],
             Self::Gles1 => &["-lEGL", "-lGLESv1_CM"],
             Self::CudaRuntime => &["-lcudart", "-lcuda"],
-            Self::Static | Self::OpenCl | Self::Toy | Self::Cuda => &[],
+            Self::Static | Self::OpenCl | Self::Toy | Self::Cuda | Self::Nvml => &[],
         }
     }
 }

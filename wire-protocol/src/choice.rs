@@ -26,7 +26,7 @@ pub struct UnknownApi {
 }
 
 /// Back ends whose devices only some machines have.
-const OF_SOME_MACHINES: [&str; 2] = [driver::BACK_END, "cuda"];
+const OF_SOME_MACHINES: [&str; 3] = [driver::BACK_END, "cuda", "nvml"];
 
 impl Together {
     /// Those of the back end that serves the API of this name.
@@ -95,8 +95,8 @@ impl Together {
     }
 
     /// Whether these are all APIs of gil's own libraries that any machine may serve. A
-    /// kernel driver is there only for a guest that was given one, and CUDA needs a device
-    /// of its vendor's: a board that serves it is named.
+    /// kernel driver is there only for a guest that was given one, and CUDA and NVML need a device
+    /// of their vendor's: a board that serves it is named.
     pub fn are_all(named: &[Self]) -> bool {
         let is_named = |number| named.iter().any(|together| together.has(number));
         let is_anywhere = |api: &&Api| api.is_own && !OF_SOME_MACHINES.contains(&api.back_end);
@@ -171,7 +171,8 @@ mod tests {
         }
         let error = Together::split("vulkan=tcp://h:1").unwrap_err().to_string();
         assert!(
-            error.contains("\"vulkan\"") && error.contains("opencl, egl, gles, cuda, cudart, lima")
+            error.contains("\"vulkan\"")
+                && error.contains("opencl, egl, gles, cuda, cudart, nvml, lima")
         );
     }
 }

@@ -172,6 +172,7 @@ const OF_AN_API: &[&str] = &[
     "benchmarks/src/opencl/",
     "board-iface/src/cuda/",
     "board-iface/src/graphics/",
+    "board-iface/src/nvml/",
     "board-iface/src/opencl/",
     "wire-protocol/src/generated/",
 ];

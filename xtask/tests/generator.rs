@@ -195,6 +195,16 @@ fn words_outside_the_vocabulary_are_refused() {
         ("in bytes(size)", "inward", "error, signals, waits"),
         (
             "in bytes(size)",
+            "inout versioned(X_BAD)",
+            "add version = \"CODE\" to errors",
+        ),
+        (
+            "in bytes(size)",
+            "inout versioned(X_NEW)",
+            "the constant \"X_NEW\" is not described",
+        ),
+        (
+            "in bytes(size)",
             "in cl_thing",
             "the type \"cl_thing\" is not described",
         ),

@@ -404,6 +404,29 @@ impl Call {
         })
     }
 
+    /// A structure that comes and goes back, whose first word says its version, and its size in
+    /// the lower 24 bits: as long as that, if the version is one of these.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it is none of them, is shorter, or there is no such region.
+    pub fn versioned(
+        &mut self,
+        room: OutRoom,
+        versions: &[u32],
+    ) -> Result<(Output, usize), Refusal> {
+        const SIZE: u32 = 0xff_ffff;
+        let OutRoom::Region(index) = room else {
+            return Err(Refusal::parameter("version", 0));
+        };
+        let first = self.region_in(index)?.first_chunk();
+        let version = first.map_or(0, |word| u32::from_le_bytes(*word));
+        if !versions.contains(&version) {
+            return Err(Refusal::parameter("version", version.into()));
+        }
+        let len = (version & SIZE) as usize;
+        Ok((self.output(room, len)?, len))
+    }
+
     /// Keeps shared memory until the call's operation ends.
     pub fn hold(&mut self, hold: Hold) {
         self.shared.push(hold);

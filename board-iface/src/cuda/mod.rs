@@ -68,15 +68,15 @@ const FOLDERS: [&str; 10] = [
     "/usr/lib/wsl/lib",
 ];
 
-/// Whether the driver's library is there. A machine without one has no CUDA, which is no
-/// fault: nothing is said of it.
-fn is_installed() -> bool {
+/// Whether this library of the driver's is there. A machine without it has no CUDA and no NVML,
+/// which is no fault: nothing is said of it.
+pub fn is_installed(library: &str) -> bool {
     let named = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let named = std::env::split_paths(&named).filter(|folder| folder.is_absolute());
     let usual = FOLDERS.iter().map(PathBuf::from);
     named
         .chain(usual)
-        .any(|folder| Path::is_file(&folder.join(LIBRARY)))
+        .any(|folder| Path::is_file(&folder.join(library)))
 }
 
 impl BackEnd for Cuda {
@@ -90,7 +90,7 @@ impl BackEnd for Cuda {
 
     fn registered(&self) -> Vec<Registered> {
         let named = std::env::var_os(VARIABLE).is_some();
-        if !named && !is_installed() {
+        if !named && !is_installed(LIBRARY) {
             return Vec::new();
         }
         let library = Driver::file();

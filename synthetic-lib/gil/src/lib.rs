@@ -14,4 +14,6 @@ use gil_cudart as _;
 use gil_egl as _;
 use gil_gbm as _;
 use gil_gles as _;
+#[cfg(target_pointer_width = "64")]
+use gil_nvml as _;
 use gil_opencl as _;

@@ -71,9 +71,9 @@ impl Vendors {
 
 impl Library {
     /// Whether programs with pointers of so many bits have it: there are no 32-bit ones of
-    /// CUDA.
+    /// CUDA and NVML.
     pub fn is_for(&self, bits: u32) -> bool {
-        bits == 64 || ![CUDA, CUDART].contains(self)
+        bits == 64 || ![CUDA, CUDART, NVML].contains(self)
     }
 
     /// Whether it is one of those with which programs draw, or make what they draw to.
@@ -208,6 +208,17 @@ pub const CUDART: Library = Library {
     loader: None,
 };
 
+/// That of NVML, whose name programs open themselves.
+pub const NVML: Library = Library {
+    apis: &["nvml"],
+    of_version: None,
+    title: "NVML",
+    file: "libnvidia-ml.so.1",
+    version: None,
+    also: &[],
+    loader: None,
+};
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
     apis: &["toy"],
@@ -220,7 +231,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID, CUDA, CUDART];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM, ANDROID, CUDA, CUDART, NVML];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

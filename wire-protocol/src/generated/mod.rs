@@ -7,6 +7,7 @@ pub mod cudart;
 pub mod egl;
 pub mod gles;
 pub mod lima;
+pub mod nvml;
 pub mod opencl;
 pub mod panfrost;
 pub mod sample_gpu;
@@ -106,6 +107,24 @@ pub static APIS: &[Api] = &[
         effect: cudart::effect,
         queue: cudart::queue,
         subject: cudart::subject,
+    },
+    Api {
+        number: 6,
+        name: "nvml",
+        title: "NVML",
+        back_end: "nvml",
+        is_own: true,
+        processors: &[],
+        hash: [
+            6, 39, 42, 39, 254, 122, 21, 107, 62, 7, 210, 166, 22, 204, 197, 110, 24, 180, 88, 62,
+            122, 182, 157, 188, 18, 76, 7, 9, 145, 118, 160, 27,
+        ],
+        calls: nvml::CALLS,
+        frames: nvml::FRAMES,
+        differences: nvml::DIFFERENCES,
+        effect: nvml::effect,
+        queue: nvml::queue,
+        subject: nvml::subject,
     },
     Api {
         number: 32,
@@ -208,11 +227,12 @@ pub const fn place(api: u16) -> Option<usize> {
         3 => Some(2),
         4 => Some(3),
         5 => Some(4),
-        32 => Some(5),
-        33 => Some(6),
-        34 => Some(7),
-        900 => Some(8),
-        901 => Some(9),
+        6 => Some(5),
+        32 => Some(6),
+        33 => Some(7),
+        34 => Some(8),
+        900 => Some(9),
+        901 => Some(10),
         _ => None,
     }
 }

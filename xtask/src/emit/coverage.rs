@@ -34,10 +34,15 @@ pub fn page(api: &Api, covered: &Covered) -> String {
     out
 }
 
+/// Whether it fails without a look at what it is given.
+fn only_fails(call: &Call) -> bool {
+    call.mode == Mode::Unsupported && call.check.is_none()
+}
+
 /// The tests that cover it; what only fails is covered by none.
 fn tests(call: &Call, covered: &Covered) -> String {
     match covered.get(&call.name) {
-        Some(tests) if call.mode != Mode::Unsupported => {
+        Some(tests) if !only_fails(call) => {
             let names: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
             names.join(", ")
         }
@@ -59,11 +64,20 @@ fn summary(api: &Api, covered: &Covered, out: &mut String) {
         unsupported
     );
     let is_covered = |call: &&&Call| tests(call, covered) != "–";
+    let (failing, running): (Vec<&&Call>, Vec<_>) =
+        (exported.iter().filter(is_covered)).partition(|call| call.mode == Mode::Unsupported);
     let _ = writeln!(
         out,
         "\n{} are covered: a program of `tests/guest` calls them in the guest, and prints what it prints natively (`tests/coverage`).",
-        exported.iter().filter(is_covered).count()
+        running.len()
     );
+    if !failing.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} of those that fail look for other errors first; a program of `tests/guest` checks both.",
+            failing.len()
+        );
+    }
 }
 
 fn since(call: &Call) -> String {
@@ -102,6 +116,9 @@ fn how(call: &Call) -> String {
 
 fn error(call: &Call) -> String {
     match (&call.mode, &call.fails, call.way) {
+        (Mode::Unsupported, Some(code), _) if call.check.is_some() => {
+            format!("`{code}`, unless another comes first")
+        }
         (Mode::Unsupported, Some(code), _) => format!("always `{code}`"),
         (Mode::Unsupported, None, _) => "always null or nothing".into(),
         (_, _, Way::Returned) => "returned".into(),

@@ -82,10 +82,13 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
         gil_guest_names::PREFIX,
         call.name,
         call.name,
-        stub_params(call),
+        stub_params(api, call),
         arrow(&call.ret)
     );
     out.push_str(&match &call.mode {
+        Mode::Unsupported if call.check.is_some() => {
+            format!("{}{}", noted(api, call, paths), refused(api, call))
+        }
         Mode::Unsupported => unsupported(call),
         Mode::SameAs(other) => {
             let body = forwarded_to(call, &format!("{other}("));
@@ -114,13 +117,15 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
     out
 }
 
-/// Unsupported calls ignore what they are given, but for the error's place.
-fn stub_params(call: &Call) -> String {
+/// Unsupported calls ignore what they are given, but for the error's place and for what they
+/// look at before they fail.
+fn stub_params(api: &Api, call: &Call) -> String {
     if call.mode != Mode::Unsupported {
         return rust_params(call);
     }
+    let is_used = |p: &Param| p.role == Role::Error || is_looked_at(api, call, p);
     let param = |p: &Param| {
-        let unused = if p.role == Role::Error { "" } else { "_" };
+        let unused = if is_used(p) { "" } else { "_" };
         format!("{unused}{}: {}", p.name, rust_type(&p.ctype))
     };
     call.params.iter().map(param).collect::<Vec<_>>().join(", ")
@@ -151,6 +156,27 @@ fn unsupported(call: &Call) -> String {
         (None, _) if call.ret.target().is_some() => "ptr::null_mut()\n".into(),
         (None, _) => "Default::default()\n".into(),
     }
+}
+
+/// Whether an unsupported call with a `check` looks at this parameter: whether it is an object.
+fn is_looked_at(api: &Api, call: &Call, param: &Param) -> bool {
+    let name = param.ctype.name();
+    call.check.is_some() && name.is_some_and(|name| api.handles.contains_key(name))
+}
+
+/// What a call does that fails whatever it is given, if it is given objects that are there.
+fn refused(api: &Api, call: &Call) -> String {
+    let mut out = String::from("Guest::returned(|| {\n");
+    for param in call.params.iter().filter(|it| is_looked_at(api, call, it)) {
+        let (kind, name) = (kind_of(api, param), ident(&param.name));
+        let _ = writeln!(out, "Object::find(Kind::{kind}, {name})?;");
+    }
+    if let Some(check) = &call.check {
+        let _ = writeln!(out, "{}()?;", helper_path(&check.name));
+    }
+    let code = call.fails.as_deref().unwrap_or("Guest::GARBLED");
+    let _ = writeln!(out, "Err({code})\n}})");
+    out
 }
 
 fn forwarded_to(call: &Call, function: &str) -> String {
@@ -279,6 +305,7 @@ impl Stub<'_> {
             let path = helper_path(&check.name);
             let _ = writeln!(out, "{path}({})?;", args.join(", "));
         }
+        self.versions(&mut out);
         self.request(&mut out);
         if matches!(self.call.class, Some(Class::Wait | Class::Poll)) {
             out.push_str("request.wait()\n");
@@ -372,6 +399,7 @@ impl Stub<'_> {
             matches!(
                 param.role,
                 Role::Bytes { .. }
+                    | Role::Versioned(_)
                     | Role::CStr(_)
                     | Role::Packed { .. }
                     | Role::Pieces(_)

@@ -170,6 +170,7 @@ fn rust_name(name: &str) -> String {
         "unsigned short" => "u16",
         "unsigned long long" => "u64",
         "long long" => "i64",
+        "unsigned long" => "std::ffi::c_ulong",
         "int" => "c_int",
         "unsigned int" => "c_uint",
         "float" => "f32",

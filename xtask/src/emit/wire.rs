@@ -69,7 +69,7 @@ fn arg(param: &Param) -> Option<WireField> {
         Role::CStr(_) => field("InData<'a>"),
         Role::Packed { .. } | Role::Pieces(_) => field("Packed<'a>"),
         Role::List { .. } => field("Option<Vec<Property>>"),
-        Role::Info { .. } => field("OutRoom"),
+        Role::Info { .. } | Role::Versioned(_) => field("OutRoom"),
         Role::Union(name, _) => field(&format!("{name}<'a>")),
         Role::Derived | Role::Blocking | Role::Callback { .. } | Role::Error | Role::Unused => None,
     }
@@ -113,6 +113,7 @@ fn output(call: &Call, param: &Param) -> Vec<WireField> {
             _ if call.class == Some(Class::Enqueue) => Vec::new(),
             _ => field("OutData<'a>"),
         },
+        Role::Versioned(_) => field("OutData<'a>"),
         Role::Info { .. } => vec![
             WireField::new("size", "u64"),
             WireField::new("value", "InfoValue<'a>"),

@@ -44,6 +44,8 @@ pub enum Annotation {
     Unused,
     /// `in bytes(expr)`, `out bytes(expr)`, `inout bytes(expr)`.
     Bytes(Direction, Expr),
+    /// `inout versioned(A, B)`: a structure whose first word says its version and size.
+    Versioned(Vec<String>),
     /// `out bytes(expr) counted(param)`, `out text(expr) counted(param)`.
     Counted {
         /// The largest number of bytes.
@@ -167,7 +169,7 @@ impl Parser<'_> {
             "send" => Ok(Annotation::Send(self.expr()?)),
             "in" => self.input(),
             "out" => self.output(),
-            "inout" => self.bytes(Direction::InOut),
+            "inout" => self.both_ways(),
             _ => Err(Problem::Annotation {
                 text: self.0.text().into(),
                 rest: self.0.text().into(),
@@ -236,9 +238,12 @@ impl Parser<'_> {
         Ok(Annotation::Callback { user_data, once })
     }
 
-    fn bytes(&mut self, direction: Direction) -> Result<Annotation, Problem> {
-        self.expect("bytes", "bytes(expression)")?;
-        Ok(Annotation::Bytes(direction, self.in_parentheses()?))
+    fn both_ways(&mut self) -> Result<Annotation, Problem> {
+        match self.name("bytes or versioned")?.as_str() {
+            "bytes" => Ok(Annotation::Bytes(Direction::InOut, self.in_parentheses()?)),
+            "versioned" => Ok(Annotation::Versioned(self.names()?)),
+            _ => Err(self.bad("bytes(expression) or versioned(constants)")),
+        }
     }
 
     fn in_parentheses(&mut self) -> Result<Expr, Problem> {
@@ -395,6 +400,7 @@ mod tests {
             "out bytes(n) counted(m)",
             "out text(n) counted(m)",
             "inout bytes(n)",
+            "inout versioned(A, B)",
             "in size_t[3]",
             "in cl_image_format",
             "out",
@@ -426,6 +432,7 @@ mod tests {
             ("out T", "[room]"),
             ("callback twice(x)", "once or many"),
             ("in bytes(n) x", "the end"),
+            ("inout cstr", "versioned"),
             ("info(a, b)", "a table"),
         ] {
             let error = parse(text).unwrap_err().to_string();

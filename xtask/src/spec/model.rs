@@ -74,6 +74,8 @@ pub struct Errors {
     /// The code that says "none", if calls return only whether they succeeded and
     /// the API keeps their code for a later question.
     pub kept: Option<String>,
+    /// A structure's first word says a version that is not known.
+    pub version: Option<String>,
 }
 
 impl Errors {
@@ -379,6 +381,9 @@ pub enum Role {
         len: Expr,
         counter: Option<Counted>,
     },
+    /// A structure whose first word is one of these constants: its version, and its size in
+    /// the lower 24 bits.
+    Versioned(Vec<String>),
     /// Numbers.
     Array { scalar: Scalar, len: Expr },
     /// Room for numbers.

@@ -53,6 +53,7 @@ pub struct RawErrors {
     pub bounds: String,
     pub value: String,
     pub kept: Option<String>,
+    pub version: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -91,6 +91,34 @@ fn outputs_are_bounded_and_go_the_right_way() {
     ));
 }
 
+/// A guest's structure that says of itself that it is longer than what came never gets to a driver.
+#[test]
+fn a_structure_is_as_long_as_its_version_says() {
+    const KNOWN: &[u32] = &[0x0100_0008, 0x0200_000c];
+    let of = |word: u32, len: usize| {
+        let mut bytes = word.to_le_bytes().to_vec();
+        bytes.resize(len, 0);
+        let regions = vec![region(Direction::InOut, &bytes)];
+        let mut call = Call::new(Op::new(1, 1), None, regions);
+        call.versioned(OutRoom::Region(0), KNOWN)
+            .map(|(_, len)| len)
+    };
+    assert!(matches!(of(KNOWN[0], 8), Ok(8)) && matches!(of(KNOWN[1], 12), Ok(12)));
+    assert!(matches!(
+        of(KNOWN[1], 8),
+        Err(Refusal::Short {
+            have: 8,
+            needed: 12
+        })
+    ));
+    let unknown = |word, len| matches!(of(word, len), Err(Refusal::Parameter { .. }));
+    assert!(unknown(0x0100_000c, 12) && unknown(0, 3) && unknown(KNOWN[0] >> 8, 8));
+    let mut call = call();
+    for room in [OutRoom::Null, OutRoom::Inline(8), OutRoom::Region(1)] {
+        assert!(call.versioned(room, KNOWN).is_err());
+    }
+}
+
 #[test]
 fn written_bytes_go_back_and_no_others() {
     let mut call = call();

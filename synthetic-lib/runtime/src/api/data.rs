@@ -9,6 +9,8 @@ use zerocopy::IntoBytes;
 
 /// Most elements of an array.
 const ARRAY_MAX: usize = 4096;
+/// The bits of a structure's version that are its size.
+const SIZE_OF_VERSION: u32 = 0xff_ffff;
 /// Most entries of a list of properties.
 const PROPERTIES_MAX: usize = 64;
 
@@ -35,6 +37,30 @@ pub unsafe fn write_data(data: &OutData<'_>, to: *mut c_void, room: usize) {
         let len = bytes.len().min(room);
         // SAFETY: the caller's; the reply is this library's own memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), len) };
+    }
+}
+
+/// How long a structure is whose first word says its version, and its size in the lower 24 bits.
+///
+/// # Errors
+/// The API's code for a value that is none if there is no structure; `unknown` if the version is
+/// none of `versions`.
+///
+/// # Safety
+/// `ptr` is null or names a number, and as many bytes as one of `versions` says that it does.
+pub unsafe fn versioned<A: Described>(
+    ptr: *const c_void,
+    versions: &[u32],
+    unknown: i32,
+) -> CallResult<usize> {
+    if ptr.is_null() {
+        return Err(A::VALUE);
+    }
+    // SAFETY: the caller's.
+    let version = unsafe { ptr.cast::<u32>().read() };
+    match versions.contains(&version) {
+        true => Ok((version & SIZE_OF_VERSION) as usize),
+        false => Err(unknown),
     }
 }
 
@@ -391,6 +417,21 @@ mod tests {
                 assert_eq!(out[..end], wanted);
             }
         }
+    }
+
+    #[test]
+    fn a_version_says_how_long_its_structure_is() {
+        const KNOWN: &[u32] = &[0x0100_0008, 0x0200_000c];
+        let of = |word: u32| {
+            let place = [word, 0, 0];
+            // SAFETY: there are as many bytes as any of the versions says.
+            unsafe { versioned::<Plain>(place.as_ptr().cast(), KNOWN, 25) }
+        };
+        assert_eq!((of(KNOWN[0]), of(KNOWN[1])), (Ok(8), Ok(12)));
+        assert_eq!((of(0x0100_000c), of(0)), (Err(25), Err(25)));
+        // SAFETY: null is allowed.
+        let none = unsafe { versioned::<Plain>(ptr::null(), KNOWN, 25) };
+        assert_eq!(none, Err(Plain::VALUE));
     }
 
     #[test]

@@ -72,6 +72,11 @@ impl Body<'_> {
                     "let {name}_len = {len};\nlet mut {name} = call.output(args.{name}, {name}_len)?;"
                 )
             }
+            Role::Versioned(versions) => writeln!(
+                out,
+                "let (mut {name}, {name}_len) = call.versioned(args.{name}, &[{}])?;",
+                versions.join(", ")
+            ),
             Role::Array { scalar, len } => self.array(&name, c, *scalar, len, out),
             Role::OutArray { .. } | Role::OutStructs { .. } | Role::OutHandles { .. } => {
                 self.out_array(param, derived, out)
@@ -314,7 +319,7 @@ impl Body<'_> {
                 direction: Direction::In,
                 ..
             } => format!("{name}{cast}"),
-            Role::Bytes { .. } => format!("{name}.as_mut_ptr().cast()"),
+            Role::Bytes { .. } | Role::Versioned(_) => format!("{name}.as_mut_ptr().cast()"),
             Role::Array { scalar, .. } if scalar.is_word() => {
                 format!("length::pointer(&{name}){cast}")
             }

@@ -186,6 +186,7 @@ impl Body<'_> {
                 )
             }
             Role::OutArray { .. } => name,
+            Role::Versioned(_) => format!("{name}.data(call, {name}_len)"),
             Role::Bytes {
                 direction: Direction::Out | Direction::InOut,
                 counter,

@@ -126,6 +126,25 @@ impl Stub<'_> {
         };
     }
 
+    /// Finds how long structures are whose first word says it.
+    pub(super) fn versions(&self, out: &mut String) {
+        let errors = self.api.errors.as_ref();
+        let code = errors.and_then(|errors| errors.version.as_deref());
+        for param in &self.call.params {
+            let Role::Versioned(versions) = &param.role else {
+                continue;
+            };
+            let _ = writeln!(
+                out,
+                "let {} = data::versioned::<Guest>({}.cast(), &[{}], {})?;",
+                derived(&param.name, "len"),
+                ident(&param.name),
+                versions.join(", "),
+                code.unwrap_or("Guest::VALUE")
+            );
+        }
+    }
+
     fn count(&self, len: &Expr) -> String {
         match expr::is_plain(self.call, len) {
             Some(param) => ident(&param.name),
@@ -244,6 +263,10 @@ impl Stub<'_> {
                     self.bytes_len(param, len)
                 )
             }
+            Role::Versioned(_) => format!(
+                "request.inout_region({name}.cast(), {})",
+                derived(&param.name, "len")
+            ),
             Role::OutArray { .. }
             | Role::OutStructs { .. }
             | Role::OutHandles { .. }

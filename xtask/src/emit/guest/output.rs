@@ -235,6 +235,11 @@ impl Stub<'_> {
                 &format!("{ctype}::from_wire(value).ok_or(Guest::BOUNDS)?"),
                 out,
             ),
+            Role::Versioned(_) => writeln!(
+                out,
+                "data::write_data(&reply.{name}, {name}.cast(), {});",
+                derived(&param.name, "len")
+            ),
             Role::Bytes {
                 direction: Direction::Out | Direction::InOut,
                 len,

@@ -435,7 +435,7 @@ fn may_have_around(call: &Call) -> bool {
     );
     let is_post = call.class == Some(Class::Post) && call.otherwise.is_none();
     let borrows = |param: &Param| match &param.role {
-        Role::Info { .. } => true,
+        Role::Info { .. } | Role::Versioned(_) => true,
         Role::Bytes { direction, .. } => {
             *direction != Direction::In && call.class != Some(Class::Enqueue)
         }

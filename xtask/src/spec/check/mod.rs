@@ -288,7 +288,7 @@ fn errors(api: &Api, raw: &RawErrors) -> Result<Errors, SpecError> {
         return Err(place.error(Problem::UnknownType(ctype.clone())));
     }
     let codes = [&raw.success, &raw.missing, &raw.bounds, &raw.value];
-    for constant in codes.into_iter().chain(&raw.kept) {
+    for constant in codes.into_iter().chain(&raw.kept).chain(&raw.version) {
         known_constant(api, constant, &place)?;
     }
     Ok(Errors {
@@ -298,6 +298,7 @@ fn errors(api: &Api, raw: &RawErrors) -> Result<Errors, SpecError> {
         bounds: raw.bounds.clone(),
         value: raw.value.clone(),
         kept: raw.kept.clone(),
+        version: raw.version.clone(),
     })
 }
 

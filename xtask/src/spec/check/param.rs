@@ -101,6 +101,7 @@ fn annotated(
             len: room,
             counter: Some(Counted { counter, is_text }),
         },
+        Annotation::Versioned(versions) => versioned(api, versions, place)?,
         Annotation::CStr(through) => {
             Role::CStr(through.map(|expr| helper(&expr, place)).transpose()?)
         }
@@ -151,6 +152,19 @@ fn annotated(
         } => info(api, name, size, size_ret, table, place)?,
         Annotation::Callback { user_data, once } => callback(c, user_data, once, place)?,
     })
+}
+
+fn versioned(api: &Api, versions: Vec<String>, place: &Place) -> Result<Role, SpecError> {
+    for version in &versions {
+        super::known_constant(api, version, place)?;
+    }
+    let errors = api.errors.as_ref();
+    match errors.is_some_and(|errors| errors.version.is_some()) {
+        true => Ok(Role::Versioned(versions)),
+        false => Err(place.error(Problem::Contradiction(
+            "the API has no error for unknown versions: add version = \"CODE\" to errors",
+        ))),
+    }
 }
 
 fn mismatch(c: &CParam, expected: &'static str, place: &Place) -> SpecError {

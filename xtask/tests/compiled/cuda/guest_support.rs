@@ -25,6 +25,10 @@ impl Kept for Guest {}
 
 /// What the module's metadata says.
 impl Helpers for Guest {
+    fn ready() -> CallResult<()> {
+        never()
+    }
+
     fn kernel_params(_: &Object) -> CallResult<Vec<usize>> {
         never()
     }

@@ -25,13 +25,14 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 6] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 7] = [
     (1, cu_module_load_data),
     (2, cu_module_get_function),
     (3, cu_launch_kernel),
     (4, cu_memcpy_hto_d_v2),
     (5, cu_memcpy_dto_h_async_v2),
     (6, cu_stream_add_callback),
+    (7, cu_stream_get_settings),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -207,6 +208,30 @@ fn cu_stream_add_callback(
     back_end::encode(&wire::CuStreamAddCallbackReply { result })
 }
 
+fn cu_stream_get_settings(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuStreamGetSettingsArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().cuStreamGetSettings else {
+        return back_end::encode(&wire::CuStreamGetSettingsReply {
+            result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            ..Default::default()
+        });
+    };
+    let hStream: CUstream = session.get(Kind::Stream, args.hStream)?;
+    let (mut settings, settings_len) =
+        call.versioned(args.settings, &[settings_v1, settings_v2])?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(hStream, settings.as_mut_ptr().cast()) });
+    back_end::encode(&wire::CuStreamGetSettingsReply {
+        result,
+        settings: settings.data(call, settings_len),
+    })
+}
+
 /// Calls that have something by hand around them: what is generated for each.
 pub mod run {
     use super::*;
@@ -275,6 +300,10 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         4 => back_end::encode(&wire::CuMemcpyHtoDV2Reply { result }),
         5 => back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
         6 => back_end::encode(&wire::CuStreamAddCallbackReply { result }),
+        7 => back_end::encode(&wire::CuStreamGetSettingsReply {
+            result,
+            ..Default::default()
+        }),
         _ => return None,
     })
 }

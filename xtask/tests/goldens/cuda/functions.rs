@@ -23,6 +23,8 @@ pub struct Functions {
     pub cuMemcpyDtoHAsync_v2: Option<cuMemcpyDtoHAsync_v2_fn>,
     /// `cuStreamAddCallback`.
     pub cuStreamAddCallback: Option<cuStreamAddCallback_fn>,
+    /// `cuStreamGetSettings`.
+    pub cuStreamGetSettings: Option<cuStreamGetSettings_fn>,
 }
 
 impl Functions {
@@ -42,6 +44,7 @@ impl Functions {
                 cuMemcpyHtoD_v2: function(find(c"cuMemcpyHtoD_v2")),
                 cuMemcpyDtoHAsync_v2: function(find(c"cuMemcpyDtoHAsync_v2")),
                 cuStreamAddCallback: function(find(c"cuStreamAddCallback")),
+                cuStreamGetSettings: function(find(c"cuStreamGetSettings")),
             }
         }
     }

@@ -77,6 +77,12 @@ pub trait Helpers: Api {
         request: &mut Request,
         image: *const c_void,
     ) -> CallResult<wire::ModuleImage<'a>>;
+
+    /// What of `cuStreamGetSettings` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn ready() -> CallResult<()>;
 }
 
 /// What the library keeps of new objects.

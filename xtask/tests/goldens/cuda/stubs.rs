@@ -265,3 +265,53 @@ pub unsafe extern "C" fn cuStreamAddCallback(
         }
     })
 }
+
+/// `cuStreamGetSettings`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetSettings")]
+pub unsafe extern "C" fn cuStreamGetSettings(
+    hStream: CUstream,
+    settings: *mut settings,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(103, 7));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let hStream = Object::find(Kind::Stream, hStream)?;
+            <Guest as Helpers>::ready()?;
+            let settings_len = data::versioned::<Guest>(
+                settings.cast(),
+                &[settings_v1, settings_v2],
+                CUDA_ERROR_INVALID_VALUE,
+            )?;
+            let mut request = Request::new(wire::CU_STREAM_GET_SETTINGS, Class::Query, entry);
+            let args = wire::CuStreamGetSettingsArgs {
+                hStream: hStream.number(),
+                settings: request.inout_region(settings.cast(), settings_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::CuStreamGetSettingsReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write_data(&reply.settings, settings.cast(), settings_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `cuStreamReset`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamReset")]
+pub unsafe extern "C" fn cuStreamReset(hStream: CUstream, _how: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(103, 8));
+    Guest::returned(|| {
+        Object::find(Kind::Stream, hStream)?;
+        <Guest as Helpers>::ready()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}

@@ -14,6 +14,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type CUdeviceptr = u64;
 pub type CUresult = i32;
+pub type version = u32;
 
 /// What a `CUcontext` points to.
 #[repr(C)]
@@ -47,12 +48,22 @@ pub struct CUstream_st {
 }
 pub type CUstream = *mut CUstream_st;
 
+/// `settings`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct settings {
+    pub version: version,
+    pub settings: [c_uint; 2],
+}
+
 pub const CUDA_ERROR_INVALID_CONTEXT: CUresult = 201;
 pub const CUDA_ERROR_INVALID_HANDLE: CUresult = 0x190;
 pub const CUDA_ERROR_INVALID_VALUE: CUresult = 1;
 pub const CUDA_ERROR_NOT_SUPPORTED: CUresult = 0x321;
 pub const CUDA_ERROR_OUT_OF_MEMORY: CUresult = 2;
 pub const CUDA_SUCCESS: CUresult = 0;
+pub const settings_v1: version = 0x1000008;
+pub const settings_v2: version = 0x200000c;
 
 /// `cuModuleLoadData`.
 pub type cuModuleLoadData_fn = unsafe extern "C" fn(*mut CUmodule, *const c_void) -> CUresult;
@@ -85,3 +96,7 @@ pub type cuStreamAddCallback_fn = unsafe extern "C" fn(
     *mut c_void,
     c_uint,
 ) -> CUresult;
+/// `cuStreamGetSettings`.
+pub type cuStreamGetSettings_fn = unsafe extern "C" fn(CUstream, *mut settings) -> CUresult;
+/// `cuStreamReset`.
+pub type cuStreamReset_fn = unsafe extern "C" fn(CUstream, c_uint) -> CUresult;

@@ -77,6 +77,10 @@ pub const CU_MEMCPY_HTO_D_V2: Op = Op::new(API, 4);
 pub const CU_MEMCPY_DTO_H_ASYNC_V2: Op = Op::new(API, 5);
 /// `cuStreamAddCallback`.
 pub const CU_STREAM_ADD_CALLBACK: Op = Op::new(API, 6);
+/// `cuStreamGetSettings`.
+pub const CU_STREAM_GET_SETTINGS: Op = Op::new(API, 7);
+/// `cuStreamReset`.
+pub const CU_STREAM_RESET: Op = Op::new(API, 8);
 
 /// Every entry point, by number.
 pub static CALLS: &[gil_wire::call::CallInfo] = &[
@@ -109,6 +113,16 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
         entry: 6,
         name: "cuStreamAddCallback",
         class: Some(gil_wire::envelope::Class::Enqueue),
+    },
+    gil_wire::call::CallInfo {
+        entry: 7,
+        name: "cuStreamGetSettings",
+        class: Some(gil_wire::envelope::Class::Query),
+    },
+    gil_wire::call::CallInfo {
+        entry: 8,
+        name: "cuStreamReset",
+        class: None,
     },
 ];
 
@@ -224,6 +238,21 @@ pub struct CuStreamAddCallbackArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CuStreamAddCallbackReply {
     pub result: i32,
+}
+
+/// Arguments of `cuStreamGetSettings`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamGetSettingsArgs {
+    pub hStream: Handle,
+    pub settings: OutRoom,
+}
+
+/// Reply of `cuStreamGetSettings`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuStreamGetSettingsReply<'a> {
+    pub result: i32,
+    #[serde(borrow)]
+    pub settings: OutData<'a>,
 }
 
 impl gil_wire::state::Uses for ModuleImage<'_> {
