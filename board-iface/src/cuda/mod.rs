@@ -153,8 +153,8 @@ impl Board for CudaBoard {
     fn open<'b>(
         &'b self,
         _guest: Guest,
-        _budget: &Budget,
+        budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
-        Ok(Box::new(session::Session::new(self.0)))
+        Ok(Box::new(session::Session::new(self.0, budget.clone())))
     }
 }

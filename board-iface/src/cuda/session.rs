@@ -165,7 +165,7 @@ pub(super) struct At {
 
 impl Session {
     /// One without objects.
-    pub fn new(driver: &'static Driver) -> Self {
+    pub fn new(driver: &'static Driver, budget: Budget) -> Self {
         // The driver's threads that are there are no call's.
         cpu_time::look();
         Self {
@@ -178,7 +178,7 @@ impl Session {
             linking_len: 0,
             staged: None,
             copy_needs: Needs::Nothing,
-            shared: Shared::default(),
+            shared: Shared::new(budget),
             sharing: None,
             spaces: Spaces::default(),
             prints: false,

@@ -11,6 +11,7 @@ use super::pinned::Staged;
 use super::session::{At, Session};
 use crate::back_end::call::Memory;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
+use crate::region::{Budget, Counted};
 use gil_address_tables::{exact_changes, joined};
 use gil_wire::call::{Handle, InData, OutRoom};
 use gil_wire::differences;
@@ -19,8 +20,6 @@ use std::ops::Range;
 
 /// Addresses are multiples of this: of the size of a page, in every guest.
 const ALIGNMENT: u64 = 1 << 16;
-/// Most bytes of a session's copies.
-const MOST: u64 = 4 << 30;
 /// Bytes between two changes of the program's that go to the device with them: a copy costs more
 /// than they do.
 const GAP: usize = 64;
@@ -31,8 +30,12 @@ const GAP_IF_IDLE: usize = 4096;
 const GAPS: [usize; 4] = [0, 8, 64, 4096];
 
 /// What the session shares, by the device's address.
-#[derive(Debug, Default)]
-pub struct Shared(BTreeMap<u64, Block>);
+#[derive(Debug)]
+pub struct Shared {
+    blocks: BTreeMap<u64, Block>,
+    /// Of which the copies are.
+    budget: Budget,
+}
 
 /// One allocation.
 #[derive(Debug)]
@@ -42,6 +45,7 @@ struct Block {
     base: u64,
     /// What both sides had at last.
     copy: Vec<u8>,
+    _counted: Counted,
     /// How many operations are under way that bring back what the device has.
     under_way: usize,
 }
@@ -70,13 +74,26 @@ impl Snapshot {
 }
 
 impl Shared {
-    fn len(&self) -> u64 {
-        self.0.values().map(|block| block.copy.len() as u64).sum()
+    /// Nothing yet; copies count against the session's memory.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            blocks: BTreeMap::new(),
+            budget,
+        }
+    }
+
+    /// Room for a copy, all zero.
+    fn copy(&self, len: usize) -> Option<(Vec<u8>, Counted)> {
+        let counted = self.budget.object(len as u64).ok()?;
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(len).ok()?;
+        copy.resize(len, 0);
+        Some((copy, counted))
     }
 
     /// A part of what a context shares, if it is one.
     fn part(&mut self, context: Handle, part: &Snapshot) -> Option<(&mut Block, Range<usize>)> {
-        let block = self.0.get_mut(&part.address)?;
+        let block = self.blocks.get_mut(&part.address)?;
         let end = part.offset.checked_add(part.len)?;
         let is_its = block.context == context && end <= block.copy.len();
         is_its.then_some((block, part.range()))
@@ -84,14 +101,14 @@ impl Shared {
 
     /// An operation has begun that brings back what the device has.
     pub fn is_under_way(&mut self, snapshot: &Snapshot) {
-        if let Some(block) = self.0.get_mut(&snapshot.address) {
+        if let Some(block) = self.blocks.get_mut(&snapshot.address) {
             block.under_way += 1;
         }
     }
 
     /// It ended. Its output becomes what the device changed, if it brought what is there.
     pub fn taken(&mut self, snapshot: &Snapshot, is_done: bool, memory: &mut Memory) {
-        let Some(block) = self.0.get_mut(&snapshot.address) else {
+        let Some(block) = self.blocks.get_mut(&snapshot.address) else {
             return memory.make(|_| Vec::new());
         };
         block.under_way = block.under_way.saturating_sub(1);
@@ -106,7 +123,7 @@ impl Shared {
 
     /// A context is gone, and what it shared.
     pub fn forget(&mut self, context: Handle) {
-        self.0.retain(|_, block| block.context != context);
+        self.blocks.retain(|_, block| block.context != context);
     }
 }
 
@@ -136,12 +153,10 @@ impl Session {
     ) -> Result<(CUresult, u64), Refusal> {
         self.make_current(context)?;
         let len = back_end::size(bytes, "bytes")?;
-        let is_much = bytes > MOST.saturating_sub(self.shared.len());
-        let mut copy = Vec::new();
-        if is_much || !self.ranges.has_room() || copy.try_reserve_exact(len).is_err() {
+        let copy = self.shared.copy(len).filter(|_| self.ranges.has_room());
+        let Some((copy, counted)) = copy else {
             return Ok((CUDA_ERROR_OUT_OF_MEMORY, 0));
-        }
-        copy.resize(len, 0);
+        };
         let (result, base, address) = self.allocate_aligned(call, len);
         if result != CUDA_SUCCESS {
             return Ok((result, 0));
@@ -158,9 +173,10 @@ impl Session {
             context,
             base,
             copy,
+            _counted: counted,
             under_way: 0,
         };
-        self.shared.0.insert(address, block);
+        self.shared.blocks.insert(address, block);
         Ok((CUDA_SUCCESS, address))
     }
 
@@ -197,11 +213,11 @@ impl Session {
     ) -> Result<CUresult, Refusal> {
         self.make_current(context)?;
         let is_its = |block: &Block| block.context == context && block.under_way == 0;
-        if !self.shared.0.get(&address).is_some_and(is_its) {
+        if !self.shared.blocks.get(&address).is_some_and(is_its) {
             return Ok(CUDA_ERROR_INVALID_VALUE);
         }
         self.ranges.take_shared(address);
-        match self.shared.0.remove(&address) {
+        match self.shared.blocks.remove(&address) {
             Some(block) => Ok(self.free_base(call, block.base)),
             None => Ok(CUDA_ERROR_INVALID_VALUE),
         }
