@@ -47,6 +47,10 @@ extern __typeof__(cuGraphUpload) cuGraphUpload_ptsz;
 extern __typeof__(cuGraphLaunch) cuGraphLaunch_ptsz;
 extern __typeof__(cuStreamBeginCapture_v2) cuStreamBeginCapture_v2_ptsz;
 extern __typeof__(cuStreamBeginCaptureToGraph) cuStreamBeginCaptureToGraph_ptsz;
+extern __typeof__(cuMemcpyBatchAsync_v2) cuMemcpyBatchAsync_v2_ptsz;
+extern __typeof__(cuMemPrefetchBatchAsync) cuMemPrefetchBatchAsync_ptsz;
+extern __typeof__(cuStreamWriteValue32_v2) cuStreamWriteValue32_v2_ptsz;
+extern __typeof__(cuStreamWriteValue64_v2) cuStreamWriteValue64_v2_ptsz;
 extern __typeof__(cuStreamEndCapture) cuStreamEndCapture_ptsz;
 extern __typeof__(cuMemPrefetchAsync) cuMemPrefetchAsync_ptsz;
 extern __typeof__(cuMemPrefetchAsync_v2) cuMemPrefetchAsync_v2_ptsz;
@@ -852,6 +856,34 @@ _Static_assert(SAME(__typeof__(&cuFuncSetSharedMemConfig), CUresult (*)(CUfuncti
 	"cuFuncSetSharedMemConfig");
 _Static_assert(SAME(__typeof__(&cuCtxResetPersistingL2Cache), CUresult (*)(void)),
 	"cuCtxResetPersistingL2Cache");
+_Static_assert(SAME(__typeof__(&cuMemcpyBatchAsync), CUresult (*)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream)),
+	"cuMemcpyBatchAsync");
+_Static_assert(SAME(__typeof__(&cuMemcpyBatchAsync_v2), CUresult (*)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream)),
+	"cuMemcpyBatchAsync_v2");
+_Static_assert(SAME(__typeof__(&cuMemcpyBatchAsync_ptsz), CUresult (*)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream)),
+	"cuMemcpyBatchAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemcpyBatchAsync_v2_ptsz), CUresult (*)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream)),
+	"cuMemcpyBatchAsync_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchBatchAsync), CUresult (*)(CUdeviceptr *dptrs, size_t *sizes, size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream)),
+	"cuMemPrefetchBatchAsync");
+_Static_assert(SAME(__typeof__(&cuMemPrefetchBatchAsync_ptsz), CUresult (*)(CUdeviceptr *dptrs, size_t *sizes, size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream)),
+	"cuMemPrefetchBatchAsync_ptsz");
+_Static_assert(SAME(__typeof__(&cuCtxSetFlags), CUresult (*)(unsigned int flags)),
+	"cuCtxSetFlags");
+_Static_assert(SAME(__typeof__(&cuCtxGetDevice_v2), CUresult (*)(CUdevice *device, CUcontext ctx)),
+	"cuCtxGetDevice_v2");
+_Static_assert(SAME(__typeof__(&cuCtxSynchronize_v2), CUresult (*)(CUcontext ctx)),
+	"cuCtxSynchronize_v2");
+_Static_assert(SAME(__typeof__(&cuStreamBeginCapture_ptsz), CUresult (*)(CUstream hStream)),
+	"cuStreamBeginCapture_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue32_ptsz), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWriteValue32_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue32_v2_ptsz), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)),
+	"cuStreamWriteValue32_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue64_ptsz), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)),
+	"cuStreamWriteValue64_ptsz");
+_Static_assert(SAME(__typeof__(&cuStreamWriteValue64_v2_ptsz), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)),
+	"cuStreamWriteValue64_v2_ptsz");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -881,6 +913,7 @@ _Static_assert(sizeof(CUmemLocationType) == sizeof(int32_t), "CUmemLocationType"
 _Static_assert(sizeof(CUmemPool_attribute) == sizeof(int32_t), "CUmemPool_attribute");
 _Static_assert(sizeof(CUmem_advise) == sizeof(int32_t), "CUmem_advise");
 _Static_assert(sizeof(CUmem_range_attribute) == sizeof(int32_t), "CUmem_range_attribute");
+_Static_assert(sizeof(CUmemcpySrcAccessOrder) == sizeof(int32_t), "CUmemcpySrcAccessOrder");
 _Static_assert(sizeof(CUmemorytype) == sizeof(int32_t), "CUmemorytype");
 _Static_assert(sizeof(CUmoduleLoadingMode) == sizeof(int32_t), "CUmoduleLoadingMode");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int32_t), "CUpointer_attribute");
@@ -1085,6 +1118,10 @@ _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->win32SecurityAttributes), 
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->maxSize), size_t), "CUmemPoolProps.maxSize");
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->usage), unsigned short), "CUmemPoolProps.usage");
 _Static_assert(SAME(__typeof__(((CUmemPoolProps *)0)->reserved), unsigned char[54]), "CUmemPoolProps.reserved");
+_Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->srcAccessOrder), CUmemcpySrcAccessOrder), "CUmemcpyAttributes.srcAccessOrder");
+_Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->srcLocHint), CUmemLocation), "CUmemcpyAttributes.srcLocHint");
+_Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->dstLocHint), CUmemLocation), "CUmemcpyAttributes.dstLocHint");
+_Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->flags), unsigned int), "CUmemcpyAttributes.flags");
 _Static_assert(SAME(__typeof__(((CUstreamBatchMemOpParams *)0)->pad), cuuint64_t[6]), "CUstreamBatchMemOpParams.pad");
 _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes");
 
@@ -1196,6 +1233,9 @@ _Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_KERNEL) == 0, "CU_GRAPH_NODE_TYPE_KE
 _Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_MEMCPY) == 1, "CU_GRAPH_NODE_TYPE_MEMCPY");
 _Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_MEMSET) == 2, "CU_GRAPH_NODE_TYPE_MEMSET");
 _Static_assert((int64_t)(CU_GRAPH_NODE_TYPE_WAIT_EVENT) == 6, "CU_GRAPH_NODE_TYPE_WAIT_EVENT");
+_Static_assert((int64_t)(CU_MEMCPY_SRC_ACCESS_ORDER_ANY) == 3, "CU_MEMCPY_SRC_ACCESS_ORDER_ANY");
+_Static_assert((int64_t)(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) == 2, "CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL");
+_Static_assert((int64_t)(CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) == 1, "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM");
 _Static_assert((int64_t)(CU_MEMORYTYPE_ARRAY) == 3, "CU_MEMORYTYPE_ARRAY");
 _Static_assert((int64_t)(CU_MEMORYTYPE_DEVICE) == 2, "CU_MEMORYTYPE_DEVICE");
 _Static_assert((int64_t)(CU_MEMORYTYPE_HOST) == 1, "CU_MEMORYTYPE_HOST");

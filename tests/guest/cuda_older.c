@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Earlier forms of CUDA's driver API, and launches in several steps. */
+/* Earlier and later forms of CUDA's driver API, launches in several steps, and batches of copies. */
 #include "cuda_memory.h"
 #include "cuda_shared.h"
 
@@ -43,6 +43,35 @@ CUresult cuParamSetv(CUfunction function, int offset, void *place, unsigned int 
 CUresult cuLaunch(CUfunction function);
 CUresult cuLaunchGrid(CUfunction function, int width, int height);
 CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
+CUresult cuCtxSetFlags(unsigned int flags);
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context);
+CUresult cuCtxSynchronize_v2(CUcontext context);
+CUresult cuStreamBeginCapture_ptsz(CUstream stream);
+CUresult cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr address, unsigned int value, unsigned int flags);
+CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr address, unsigned int value, unsigned int flags);
+CUresult cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr address, unsigned long long value, unsigned int flags);
+CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, unsigned long long value,
+				      unsigned int flags);
+
+typedef struct {
+	int order;
+	location from, to;
+	unsigned int flags;
+} copy_attributes;
+
+CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+			    copy_attributes *attributes, size_t *firsts, size_t runs, size_t *failed, CUstream stream);
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+			       copy_attributes *attributes, size_t *firsts, size_t runs, CUstream stream);
+CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+				 copy_attributes *attributes, size_t *firsts, size_t runs, size_t *failed,
+				 CUstream stream);
+CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+				    copy_attributes *attributes, size_t *firsts, size_t runs, CUstream stream);
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr *places, size_t *sizes, size_t count, location *to, size_t *firsts,
+				 size_t runs, unsigned long long flags, CUstream stream);
+CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr *places, size_t *sizes, size_t count, location *to, size_t *firsts,
+				      size_t runs, unsigned long long flags, CUstream stream);
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
 CUresult cuCtxGetSharedMemConfig(int *config);
@@ -85,6 +114,24 @@ static void contexts(void)
 	OK(cuCtxSetCurrent(context));
 	OK(cuProfilerStart());
 	OK(cuProfilerStop());
+	OK(cuCtxGetDevice_v2(&number, context));
+	IS(number == device);
+	number = 7;
+	OK(cuCtxGetDevice_v2(&number, NULL));
+	IS(number == device);
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice_v2(&number, other));
+	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize_v2(other));
+	{
+		unsigned int flags;
+
+		OK(cuCtxSetFlags(4));
+		OK(cuCtxGetFlags(&flags));
+		IS(flags == 4);
+		GIVES(CUDA_ERROR_INVALID_VALUE, cuCtxSetFlags(3));
+		OK(cuCtxSetFlags(0));
+		OK(cuCtxGetFlags(&flags));
+		IS(flags == 0);
+	}
 
 	OK(cuDeviceGetProperties(&known, device));
 	OK(cuDeviceGetAttribute(&number, 4, device));
@@ -167,6 +214,95 @@ static void memory(void)
 	OK(cuMemFree_v2(two));
 }
 
+static void batches(void)
+{
+	CUdeviceptr memory, managed, to[3], from[3];
+	size_t sizes[] = { 8, 4, 8 }, firsts[] = { 0, 2 }, failed = 9;
+	copy_attributes how[2] = { { .order = 1 }, { .order = 3 } };
+	location places[2] = { { 1, 0 }, { 2, 0 } };
+	unsigned int sent[2] = { 11, 12 }, got[2] = { 0 };
+	int number;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, 1));
+	OK(cuMemAlloc_v2(&memory, 64));
+	OK(cuMemsetD32_v2(memory, 5, 16));
+	to[0] = memory;
+	from[0] = (uintptr_t)sent;
+	to[1] = memory + 16;
+	from[1] = memory + 32;
+	to[2] = (uintptr_t)got;
+	from[2] = memory;
+	OK(cuMemcpyBatchAsync(to, from, sizes, 3, how, firsts, 2, &failed, stream));
+	OK(cuStreamSynchronize(stream));
+	IS(got[0] == 11 && got[1] == 12 && failed == 9);
+	sent[0] = 21;
+	OK(cuMemcpyBatchAsync_v2(to, from, sizes, 3, how, firsts, 2, stream));
+	OK(cuStreamSynchronize(stream));
+	IS(got[0] == 21);
+	sent[0] = 31;
+	OK(cuMemcpyBatchAsync_ptsz(to, from, sizes, 3, how, firsts, 2, &failed, NULL));
+	OK(cuCtxSynchronize());
+	IS(got[0] == 31);
+	sent[0] = 41;
+	OK(cuMemcpyBatchAsync_v2_ptsz(to, from, sizes, 3, how, firsts, 1, NULL));
+	OK(cuCtxSynchronize());
+	IS(got[0] == 41);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyBatchAsync(to, from, sizes, 3, how, firsts, 2, &failed, NULL));
+	IS(failed == (size_t)-1);
+	to[1] = 16;
+	from[1] = memory;
+	IS(cuMemcpyBatchAsync(to, from, sizes, 3, how, firsts, 4, &failed, stream) == CUDA_ERROR_INVALID_VALUE);
+	firsts[1] = 0;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyBatchAsync_v2(to, from, sizes, 3, how, firsts, 2, stream));
+	how[0].order = 0;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyBatchAsync_v2_ptsz(to, from, sizes, 3, how, firsts, 1, NULL));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyBatchAsync_ptsz(to, from, sizes, 3, NULL, firsts, 1, NULL, NULL));
+
+	OK(cuMemAllocManaged(&managed, 64, 1));
+	to[0] = managed;
+	to[1] = managed + 32;
+	sizes[0] = sizes[1] = 32;
+	firsts[1] = 1;
+	OK(cuMemPrefetchBatchAsync(to, sizes, 2, places, firsts, 2, 0, stream));
+	OK(cuMemRangeGetAttribute(&number, 4, 4, managed, 32));
+	IS(number == 0);
+	OK(cuMemRangeGetAttribute(&number, 4, 4, managed + 32, 32));
+	IS(number == -1);
+	places[1].kind = 1;
+	OK(cuMemPrefetchBatchAsync_ptsz(to, sizes, 2, places, firsts, 2, 0, NULL));
+	OK(cuMemRangeGetAttribute(&number, 4, 4, managed, 64));
+	IS(number == 0);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchBatchAsync(to, sizes, 2, places, firsts, 2, 1, stream));
+	to[1] = memory;
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchBatchAsync_ptsz(to, sizes, 2, places, firsts, 2, 0, NULL));
+	OK(cuMemFree_v2(managed));
+
+	OK(cuStreamWriteValue32_ptsz(NULL, memory, 70, 0));
+	OK(cuStreamWriteValue32_v2_ptsz(NULL, memory + 4, 71, 0));
+	OK(cuCtxSynchronize_v2(context));
+	OK(cuMemcpyDtoH_v2(got, memory, 8));
+	IS(got[0] == 70 && got[1] == 71);
+	OK(cuStreamWriteValue64_ptsz(NULL, memory, 1ull << 32 | 2, 0));
+	OK(cuCtxSynchronize_v2(NULL));
+	OK(cuMemcpyDtoH_v2(got, memory, 8));
+	IS(got[0] == 2 && got[1] == 1);
+	OK(cuStreamWriteValue64_v2_ptsz(NULL, memory, 3ull << 32 | 4, 0));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH_v2(got, memory, 8));
+	IS(got[0] == 4 && got[1] == 3);
+	OK(cuStreamBeginCapture_ptsz(NULL));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32_ptsz(NULL, memory + 1, 70, 0));
+	{
+		struct CUgraph_st *graph;
+
+		OK(cuStreamEndCapture((CUstream)2, &graph));
+		OK(cuGraphDestroy(graph));
+	}
+	OK(cuStreamDestroy(stream));
+	OK(cuMemFree_v2(memory));
+}
+
 static void steps(void)
 {
 	CUmodule module;
@@ -245,6 +381,7 @@ int main(void)
 	OK(cuDeviceGet(&device, 0));
 	contexts();
 	memory();
+	batches();
 	steps();
 	links();
 	OK(cuCtxDestroy(context));

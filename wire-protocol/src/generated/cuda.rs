@@ -914,6 +914,34 @@ pub const CU_CTX_SET_SHARED_MEM_CONFIG: Op = Op::new(API, 758);
 pub const CU_FUNC_SET_SHARED_MEM_CONFIG: Op = Op::new(API, 759);
 /// `cuCtxResetPersistingL2Cache`.
 pub const CU_CTX_RESET_PERSISTING_L2CACHE: Op = Op::new(API, 760);
+/// `cuMemcpyBatchAsync`.
+pub const CU_MEMCPY_BATCH_ASYNC: Op = Op::new(API, 780);
+/// `cuMemcpyBatchAsync_v2`.
+pub const CU_MEMCPY_BATCH_ASYNC_V2: Op = Op::new(API, 781);
+/// `cuMemcpyBatchAsync_ptsz`.
+pub const CU_MEMCPY_BATCH_ASYNC_PTSZ: Op = Op::new(API, 782);
+/// `cuMemcpyBatchAsync_v2_ptsz`.
+pub const CU_MEMCPY_BATCH_ASYNC_V2_PTSZ: Op = Op::new(API, 783);
+/// `cuMemPrefetchBatchAsync`.
+pub const CU_MEM_PREFETCH_BATCH_ASYNC: Op = Op::new(API, 784);
+/// `cuMemPrefetchBatchAsync_ptsz`.
+pub const CU_MEM_PREFETCH_BATCH_ASYNC_PTSZ: Op = Op::new(API, 785);
+/// `cuCtxSetFlags`.
+pub const CU_CTX_SET_FLAGS: Op = Op::new(API, 786);
+/// `cuCtxGetDevice_v2`.
+pub const CU_CTX_GET_DEVICE_V2: Op = Op::new(API, 787);
+/// `cuCtxSynchronize_v2`.
+pub const CU_CTX_SYNCHRONIZE_V2: Op = Op::new(API, 788);
+/// `cuStreamBeginCapture_ptsz`.
+pub const CU_STREAM_BEGIN_CAPTURE_PTSZ: Op = Op::new(API, 791);
+/// `cuStreamWriteValue32_ptsz`.
+pub const CU_STREAM_WRITE_VALUE32_PTSZ: Op = Op::new(API, 792);
+/// `cuStreamWriteValue32_v2_ptsz`.
+pub const CU_STREAM_WRITE_VALUE32_V2_PTSZ: Op = Op::new(API, 793);
+/// `cuStreamWriteValue64_ptsz`.
+pub const CU_STREAM_WRITE_VALUE64_PTSZ: Op = Op::new(API, 794);
+/// `cuStreamWriteValue64_v2_ptsz`.
+pub const CU_STREAM_WRITE_VALUE64_V2_PTSZ: Op = Op::new(API, 795);
 /// `gilMark`.
 pub const GIL_MARK: Op = Op::new(API, 1001);
 /// `gilRetire`.
@@ -2912,6 +2940,76 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 760,
         name: "cuCtxResetPersistingL2Cache",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 780,
+        name: "cuMemcpyBatchAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 781,
+        name: "cuMemcpyBatchAsync_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 782,
+        name: "cuMemcpyBatchAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 783,
+        name: "cuMemcpyBatchAsync_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 784,
+        name: "cuMemPrefetchBatchAsync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 785,
+        name: "cuMemPrefetchBatchAsync_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 786,
+        name: "cuCtxSetFlags",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 787,
+        name: "cuCtxGetDevice_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 788,
+        name: "cuCtxSynchronize_v2",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 791,
+        name: "cuStreamBeginCapture_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 792,
+        name: "cuStreamWriteValue32_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 793,
+        name: "cuStreamWriteValue32_v2_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 794,
+        name: "cuStreamWriteValue64_ptsz",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 795,
+        name: "cuStreamWriteValue64_v2_ptsz",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {

@@ -40,6 +40,7 @@ pub type CUmemLocationType = i32;
 pub type CUmemPool_attribute = i32;
 pub type CUmem_advise = i32;
 pub type CUmem_range_attribute = i32;
+pub type CUmemcpySrcAccessOrder = i32;
 pub type CUmemorytype = i32;
 pub type CUmoduleLoadingMode = i32;
 pub type CUpointer_attribute = i32;
@@ -531,6 +532,16 @@ pub struct CUmemPoolProps {
     pub reserved: [u8; 54],
 }
 
+/// `CUmemcpyAttributes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUmemcpyAttributes {
+    pub srcAccessOrder: CUmemcpySrcAccessOrder,
+    pub srcLocHint: CUmemLocation,
+    pub dstLocHint: CUmemLocation,
+    pub flags: c_uint,
+}
+
 /// `CUstreamBatchMemOpParams`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -654,6 +665,9 @@ pub const CU_GRAPH_NODE_TYPE_KERNEL: CUgraphNodeType = 0;
 pub const CU_GRAPH_NODE_TYPE_MEMCPY: CUgraphNodeType = 1;
 pub const CU_GRAPH_NODE_TYPE_MEMSET: CUgraphNodeType = 2;
 pub const CU_GRAPH_NODE_TYPE_WAIT_EVENT: CUgraphNodeType = 6;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_ANY: CUmemcpySrcAccessOrder = 3;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: CUmemcpySrcAccessOrder = 2;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_STREAM: CUmemcpySrcAccessOrder = 1;
 pub const CU_MEMORYTYPE_ARRAY: CUmemorytype = 3;
 pub const CU_MEMORYTYPE_DEVICE: CUmemorytype = 2;
 pub const CU_MEMORYTYPE_HOST: CUmemorytype = 1;
@@ -2036,3 +2050,91 @@ pub type cuCtxSetSharedMemConfig_fn = unsafe extern "C" fn(CUsharedconfig) -> CU
 pub type cuFuncSetSharedMemConfig_fn = unsafe extern "C" fn(CUfunction, CUsharedconfig) -> CUresult;
 /// `cuCtxResetPersistingL2Cache`.
 pub type cuCtxResetPersistingL2Cache_fn = unsafe extern "C" fn() -> CUresult;
+/// `cuMemcpyBatchAsync`.
+pub type cuMemcpyBatchAsync_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    *mut usize,
+    CUstream,
+) -> CUresult;
+/// `cuMemcpyBatchAsync_v2`.
+pub type cuMemcpyBatchAsync_v2_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    CUstream,
+) -> CUresult;
+/// `cuMemcpyBatchAsync_ptsz`.
+pub type cuMemcpyBatchAsync_ptsz_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    *mut usize,
+    CUstream,
+) -> CUresult;
+/// `cuMemcpyBatchAsync_v2_ptsz`.
+pub type cuMemcpyBatchAsync_v2_ptsz_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    CUstream,
+) -> CUresult;
+/// `cuMemPrefetchBatchAsync`.
+pub type cuMemPrefetchBatchAsync_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemLocation,
+    *mut usize,
+    usize,
+    u64,
+    CUstream,
+) -> CUresult;
+/// `cuMemPrefetchBatchAsync_ptsz`.
+pub type cuMemPrefetchBatchAsync_ptsz_fn = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemLocation,
+    *mut usize,
+    usize,
+    u64,
+    CUstream,
+) -> CUresult;
+/// `cuCtxSetFlags`.
+pub type cuCtxSetFlags_fn = unsafe extern "C" fn(c_uint) -> CUresult;
+/// `cuCtxGetDevice_v2`.
+pub type cuCtxGetDevice_v2_fn = unsafe extern "C" fn(*mut CUdevice, CUcontext) -> CUresult;
+/// `cuCtxSynchronize_v2`.
+pub type cuCtxSynchronize_v2_fn = unsafe extern "C" fn(CUcontext) -> CUresult;
+/// `cuStreamBeginCapture_ptsz`.
+pub type cuStreamBeginCapture_ptsz_fn = unsafe extern "C" fn(CUstream) -> CUresult;
+/// `cuStreamWriteValue32_ptsz`.
+pub type cuStreamWriteValue32_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue32_v2_ptsz`.
+pub type cuStreamWriteValue32_v2_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint32_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue64_ptsz`.
+pub type cuStreamWriteValue64_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint64_t, c_uint) -> CUresult;
+/// `cuStreamWriteValue64_v2_ptsz`.
+pub type cuStreamWriteValue64_v2_ptsz_fn =
+    unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint64_t, c_uint) -> CUresult;

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 395] = [
+static EXPORTS: [Export; 409] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -103,6 +103,10 @@ static EXPORTS: [Export; 395] = [
         address: cuCtxGetDevice as *const c_void,
     },
     Export {
+        name: c"cuCtxGetDevice_v2",
+        address: cuCtxGetDevice_v2 as *const c_void,
+    },
+    Export {
         name: c"cuCtxGetFlags",
         address: cuCtxGetFlags as *const c_void,
     },
@@ -151,6 +155,10 @@ static EXPORTS: [Export; 395] = [
         address: cuCtxSetCurrent as *const c_void,
     },
     Export {
+        name: c"cuCtxSetFlags",
+        address: cuCtxSetFlags as *const c_void,
+    },
+    Export {
         name: c"cuCtxSetLimit",
         address: cuCtxSetLimit as *const c_void,
     },
@@ -161,6 +169,10 @@ static EXPORTS: [Export; 395] = [
     Export {
         name: c"cuCtxSynchronize",
         address: cuCtxSynchronize as *const c_void,
+    },
+    Export {
+        name: c"cuCtxSynchronize_v2",
+        address: cuCtxSynchronize_v2 as *const c_void,
     },
     Export {
         name: c"cuDeviceCanAccessPeer",
@@ -971,6 +983,14 @@ static EXPORTS: [Export; 395] = [
         address: cuMemPrefetchAsync_v2_ptsz as *const c_void,
     },
     Export {
+        name: c"cuMemPrefetchBatchAsync",
+        address: cuMemPrefetchBatchAsync as *const c_void,
+    },
+    Export {
+        name: c"cuMemPrefetchBatchAsync_ptsz",
+        address: cuMemPrefetchBatchAsync_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuMemRangeGetAttribute",
         address: cuMemRangeGetAttribute as *const c_void,
     },
@@ -1049,6 +1069,22 @@ static EXPORTS: [Export; 395] = [
     Export {
         name: c"cuMemcpyAtoH_v2",
         address: cuMemcpyAtoH_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyBatchAsync",
+        address: cuMemcpyBatchAsync as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyBatchAsync_ptsz",
+        address: cuMemcpyBatchAsync_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyBatchAsync_v2",
+        address: cuMemcpyBatchAsync_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuMemcpyBatchAsync_v2_ptsz",
+        address: cuMemcpyBatchAsync_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuMemcpyDtoA_v2",
@@ -1355,6 +1391,10 @@ static EXPORTS: [Export; 395] = [
         address: cuStreamBeginCaptureToGraph_ptsz as *const c_void,
     },
     Export {
+        name: c"cuStreamBeginCapture_ptsz",
+        address: cuStreamBeginCapture_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamBeginCapture_v2",
         address: cuStreamBeginCapture_v2 as *const c_void,
     },
@@ -1535,16 +1575,32 @@ static EXPORTS: [Export; 395] = [
         address: cuStreamWriteValue32 as *const c_void,
     },
     Export {
+        name: c"cuStreamWriteValue32_ptsz",
+        address: cuStreamWriteValue32_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamWriteValue32_v2",
         address: cuStreamWriteValue32_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWriteValue32_v2_ptsz",
+        address: cuStreamWriteValue32_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuStreamWriteValue64",
         address: cuStreamWriteValue64 as *const c_void,
     },
     Export {
+        name: c"cuStreamWriteValue64_ptsz",
+        address: cuStreamWriteValue64_ptsz as *const c_void,
+    },
+    Export {
         name: c"cuStreamWriteValue64_v2",
         address: cuStreamWriteValue64_v2 as *const c_void,
+    },
+    Export {
+        name: c"cuStreamWriteValue64_v2_ptsz",
+        address: cuStreamWriteValue64_v2_ptsz as *const c_void,
     },
     Export {
         name: c"cuSurfObjectCreate",
@@ -1641,6 +1697,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuCtxGetCacheConfig", 3020, c"cuCtxGetCacheConfig"),
     (c"cuCtxGetCurrent", 4000, c"cuCtxGetCurrent"),
     (c"cuCtxGetDevice", 2000, c"cuCtxGetDevice"),
+    (c"cuCtxGetDevice", 13000, c"cuCtxGetDevice_v2"),
     (c"cuCtxGetFlags", 7000, c"cuCtxGetFlags"),
     (c"cuCtxGetId", 12000, c"cuCtxGetId"),
     (c"cuCtxGetLimit", 3010, c"cuCtxGetLimit"),
@@ -1661,9 +1718,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     ),
     (c"cuCtxSetCacheConfig", 3020, c"cuCtxSetCacheConfig"),
     (c"cuCtxSetCurrent", 4000, c"cuCtxSetCurrent"),
+    (c"cuCtxSetFlags", 12010, c"cuCtxSetFlags"),
     (c"cuCtxSetLimit", 3010, c"cuCtxSetLimit"),
     (c"cuCtxSetSharedMemConfig", 4020, c"cuCtxSetSharedMemConfig"),
     (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
+    (c"cuCtxSynchronize", 13000, c"cuCtxSynchronize_v2"),
     (c"cuDeviceCanAccessPeer", 4000, c"cuDeviceCanAccessPeer"),
     (
         c"cuDeviceComputeCapability",
@@ -2095,6 +2154,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemPoolTrimTo", 11020, c"cuMemPoolTrimTo"),
     (c"cuMemPrefetchAsync", 8000, c"cuMemPrefetchAsync"),
     (c"cuMemPrefetchAsync", 12020, c"cuMemPrefetchAsync_v2"),
+    (
+        c"cuMemPrefetchBatchAsync",
+        13000,
+        c"cuMemPrefetchBatchAsync",
+    ),
     (c"cuMemRangeGetAttribute", 8000, c"cuMemRangeGetAttribute"),
     (c"cuMemRangeGetAttributes", 8000, c"cuMemRangeGetAttributes"),
     (c"cuMemRelease", 10020, c"cuMemRelease"),
@@ -2118,6 +2182,8 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuMemcpyAtoD", 3020, c"cuMemcpyAtoD_v2"),
     (c"cuMemcpyAtoHAsync", 3020, c"cuMemcpyAtoHAsync_v2"),
     (c"cuMemcpyAtoH", 3020, c"cuMemcpyAtoH_v2"),
+    (c"cuMemcpyBatchAsync", 12080, c"cuMemcpyBatchAsync"),
+    (c"cuMemcpyBatchAsync", 13000, c"cuMemcpyBatchAsync_v2"),
     (c"cuMemcpyDtoA", 3020, c"cuMemcpyDtoA_v2"),
     (c"cuMemcpyDtoDAsync", 3020, c"cuMemcpyDtoDAsync_v2"),
     (c"cuMemcpyDtoD", 3020, c"cuMemcpyDtoD_v2"),

@@ -321,6 +321,107 @@ pub trait Arrays {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait Batches {
+    /// `cuMemcpyBatchAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyBatchAsync(
+        entry: u64,
+        dsts: *mut CUdeviceptr,
+        srcs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize,
+        numAttrs: usize,
+        failIdx: *mut usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyBatchAsync_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyBatchAsync_v2(
+        entry: u64,
+        dsts: *mut CUdeviceptr,
+        srcs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize,
+        numAttrs: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyBatchAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyBatchAsync_ptsz(
+        entry: u64,
+        dsts: *mut CUdeviceptr,
+        srcs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize,
+        numAttrs: usize,
+        failIdx: *mut usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemcpyBatchAsync_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemcpyBatchAsync_v2_ptsz(
+        entry: u64,
+        dsts: *mut CUdeviceptr,
+        srcs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize,
+        numAttrs: usize,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchBatchAsync`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchBatchAsync(
+        entry: u64,
+        dptrs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        prefetchLocs: *mut CUmemLocation,
+        prefetchLocIdxs: *mut usize,
+        numPrefetchLocs: usize,
+        flags: u64,
+        hStream: CUstream,
+    ) -> CUresult;
+
+    /// `cuMemPrefetchBatchAsync_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuMemPrefetchBatchAsync_ptsz(
+        entry: u64,
+        dptrs: *mut CUdeviceptr,
+        sizes: *mut usize,
+        count: usize,
+        prefetchLocs: *mut CUmemLocation,
+        prefetchLocIdxs: *mut usize,
+        numPrefetchLocs: usize,
+        flags: u64,
+        hStream: CUstream,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Captures {
     /// `cuStreamBeginCapture_v2`.
     ///
@@ -2417,6 +2518,78 @@ pub trait Others {
     /// # Safety
     /// As CUDA says of the caller.
     unsafe fn cuProfilerStop(entry: u64) -> CUresult;
+
+    /// `cuCtxSetFlags`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxSetFlags(entry: u64, flags: c_uint) -> CUresult;
+
+    /// `cuCtxGetDevice_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxGetDevice_v2(entry: u64, device: *mut CUdevice, ctx: CUcontext) -> CUresult;
+
+    /// `cuCtxSynchronize_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxSynchronize_v2(entry: u64, ctx: CUcontext) -> CUresult;
+
+    /// `cuStreamBeginCapture_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamBeginCapture_ptsz(entry: u64, hStream: CUstream) -> CUresult;
+
+    /// `cuStreamWriteValue32_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue32_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue32_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue32_v2_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue64_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue64_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuStreamWriteValue64_v2_ptsz`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamWriteValue64_v2_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult;
 }
 
 /// Entry points of one subject whose bodies are written by hand.

@@ -13,9 +13,9 @@
 )]
 
 use crate::generated::manual::{
-    AnyNodes, Arrays, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept, Launches,
-    Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, PlainLaunches, Request,
-    Shared, Textures, Virtual,
+    AnyNodes, Arrays, Batches, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept,
+    Launches, Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, PlainLaunches,
+    Request, Shared, Textures, Virtual,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -6942,4 +6942,288 @@ pub unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
             Guest::check(reply.result)
         })
     })
+}
+
+/// `cuMemcpyBatchAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyBatchAsync")]
+pub unsafe extern "C" fn cuMemcpyBatchAsync(
+    dsts: *mut CUdeviceptr,
+    srcs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut CUmemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    failIdx: *mut usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 780));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyBatchAsync(
+            entry, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream,
+        )
+    }
+}
+
+/// `cuMemcpyBatchAsync_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyBatchAsync_v2")]
+pub unsafe extern "C" fn cuMemcpyBatchAsync_v2(
+    dsts: *mut CUdeviceptr,
+    srcs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut CUmemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 781));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyBatchAsync_v2(
+            entry, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream,
+        )
+    }
+}
+
+/// `cuMemcpyBatchAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyBatchAsync_ptsz")]
+pub unsafe extern "C" fn cuMemcpyBatchAsync_ptsz(
+    dsts: *mut CUdeviceptr,
+    srcs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut CUmemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    failIdx: *mut usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 782));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyBatchAsync_ptsz(
+            entry, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream,
+        )
+    }
+}
+
+/// `cuMemcpyBatchAsync_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemcpyBatchAsync_v2_ptsz")]
+pub unsafe extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
+    dsts: *mut CUdeviceptr,
+    srcs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut CUmemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 783));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemcpyBatchAsync_v2_ptsz(
+            entry, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream,
+        )
+    }
+}
+
+/// `cuMemPrefetchBatchAsync`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPrefetchBatchAsync")]
+pub unsafe extern "C" fn cuMemPrefetchBatchAsync(
+    dptrs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut CUmemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 784));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemPrefetchBatchAsync(
+            entry,
+            dptrs,
+            sizes,
+            count,
+            prefetchLocs,
+            prefetchLocIdxs,
+            numPrefetchLocs,
+            flags,
+            hStream,
+        )
+    }
+}
+
+/// `cuMemPrefetchBatchAsync_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuMemPrefetchBatchAsync_ptsz")]
+pub unsafe extern "C" fn cuMemPrefetchBatchAsync_ptsz(
+    dptrs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut CUmemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 785));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuMemPrefetchBatchAsync_ptsz(
+            entry,
+            dptrs,
+            sizes,
+            count,
+            prefetchLocs,
+            prefetchLocIdxs,
+            numPrefetchLocs,
+            flags,
+            hStream,
+        )
+    }
+}
+
+/// `cuCtxSetFlags`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxSetFlags")]
+pub unsafe extern "C" fn cuCtxSetFlags(flags: c_uint) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 786));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxSetFlags(entry, flags) }
+}
+
+/// `cuCtxGetDevice_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxGetDevice_v2")]
+pub unsafe extern "C" fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 787));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxGetDevice_v2(entry, device, ctx) }
+}
+
+/// `cuCtxSynchronize_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxSynchronize_v2")]
+pub unsafe extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 788));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxSynchronize_v2(entry, ctx) }
+}
+
+/// `cuStreamBeginCapture_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamBeginCapture_ptsz")]
+pub unsafe extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 791));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamBeginCapture_ptsz(entry, hStream) }
+}
+
+/// `cuStreamWriteValue32_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue32_ptsz")]
+pub unsafe extern "C" fn cuStreamWriteValue32_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint32_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 792));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue32_ptsz(entry, stream, addr, value, flags) }
+}
+
+/// `cuStreamWriteValue32_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue32_v2_ptsz")]
+pub unsafe extern "C" fn cuStreamWriteValue32_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint32_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 793));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue32_v2_ptsz(entry, stream, addr, value, flags) }
+}
+
+/// `cuStreamWriteValue64_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue64_ptsz")]
+pub unsafe extern "C" fn cuStreamWriteValue64_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint64_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 794));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue64_ptsz(entry, stream, addr, value, flags) }
+}
+
+/// `cuStreamWriteValue64_v2_ptsz`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamWriteValue64_v2_ptsz")]
+pub unsafe extern "C" fn cuStreamWriteValue64_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr,
+    value: cuuint64_t,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 795));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamWriteValue64_v2_ptsz(entry, stream, addr, value, flags) }
 }

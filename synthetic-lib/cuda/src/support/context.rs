@@ -12,7 +12,7 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Queue};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -29,8 +29,8 @@ pub struct Context {
     pub number: Handle,
     /// Its device.
     pub device: CUdevice,
-    /// How it was made.
-    pub flags: u32,
+    /// How it was made, or is to be since.
+    flags: AtomicU32,
     /// Its number for programs.
     pub id: u64,
     /// The program's handle.
@@ -74,7 +74,7 @@ impl Context {
         Arc::new(Self {
             number,
             device,
-            flags,
+            flags: AtomicU32::new(flags),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             address: AtomicUsize::new(0),
             is_destroyed: AtomicBool::new(false),
@@ -85,6 +85,11 @@ impl Context {
             storage: Storage::default(),
             uses: AtomicUsize::new(1),
         })
+    }
+
+    /// How it was made, or is to be since.
+    pub fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
     }
 
     /// Whether it was destroyed, or is a primary context that nobody uses.
@@ -419,6 +424,35 @@ pub fn set(handle: CUcontext) -> CallResult<()> {
     })?;
     drop(last);
     Ok(())
+}
+
+/// Changes the current context's flags.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for what are none, or the API's code.
+pub fn set_flags(flags: u32) -> CallResult<()> {
+    with(|context| {
+        context.healthy()?;
+        check_flags(flags)?;
+        context.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// A context by its handle; the current one for null.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`, `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+pub fn named(handle: CUcontext) -> CallResult<Arc<Context>> {
+    initialized()?;
+    if handle.is_null() {
+        return with(|context| Ok(context.clone()));
+    }
+    let (_, context) = find(handle)?;
+    match context.is_destroyed() {
+        true => Err(CUDA_ERROR_CONTEXT_IS_DESTROYED),
+        false => Ok(context),
+    }
 }
 
 /// Checks a context's flags.

@@ -3,6 +3,7 @@
 #![allow(non_snake_case)]
 
 mod arrays;
+mod batches;
 mod captures;
 mod copies;
 mod device_memory;
@@ -217,7 +218,7 @@ impl Manual for Guest {
 
     unsafe fn cuCtxGetFlags(_: u64, flags: *mut c_uint) -> CUresult {
         // SAFETY: the caller's.
-        unsafe { put(flags, || context::with(|context| Ok(context.flags))) }
+        unsafe { put(flags, || context::with(|context| Ok(context.flags()))) }
     }
 
     unsafe fn cuCtxGetId(_: u64, ctx: CUcontext, ctxId: *mut cuuint64_t) -> CUresult {

@@ -186,7 +186,7 @@ pub fn check(device: i32) -> Answer {
 /// The driver's.
 pub fn flags() -> Answer<u32> {
     let device = current()?;
-    if let Ok(flags) = context::with(|context| Ok(context.flags)) {
+    if let Ok(flags) = context::with(|context| Ok(context.flags())) {
         return Ok(flags);
     }
     let (mut flags, mut is_active) = (0, 0);

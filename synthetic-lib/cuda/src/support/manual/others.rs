@@ -1,6 +1,7 @@
 //! What libraries look for by its name alone: earlier forms of functions, and operations of
 //! streams on memory.
 
+use super::own_streams::own;
 use super::*;
 use crate::generated::manual::Others;
 use crate::generated::stubs;
@@ -96,6 +97,68 @@ fn heard() -> CUresult {
 }
 
 impl Others for Guest {
+    unsafe fn cuCtxSetFlags(_: u64, flags: c_uint) -> CUresult {
+        Self::returned(|| context::set_flags(flags))
+    }
+
+    unsafe fn cuCtxGetDevice_v2(_: u64, device: *mut CUdevice, ctx: CUcontext) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { put(device, || Ok(context::named(ctx)?.device)) }
+    }
+
+    unsafe fn cuCtxSynchronize_v2(entry: u64, ctx: CUcontext) -> CUresult {
+        Self::returned(|| {
+            let context = context::named(ctx)?;
+            context.healthy()?;
+            streams::finish_all(entry, wire::CU_CTX_SYNCHRONIZE, &context)
+        })
+    }
+
+    unsafe fn cuStreamBeginCapture_ptsz(_: u64, hStream: CUstream) -> CUresult {
+        // SAFETY: the caller's.
+        unsafe { stubs::cuStreamBeginCapture(own(hStream)) }
+    }
+
+    unsafe fn cuStreamWriteValue32_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult {
+        written(entry, own(stream), addr, value, flags)
+    }
+
+    unsafe fn cuStreamWriteValue32_v2_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint32_t,
+        flags: c_uint,
+    ) -> CUresult {
+        written(entry, own(stream), addr, value, flags)
+    }
+
+    unsafe fn cuStreamWriteValue64_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult {
+        written_long(entry, own(stream), addr, value, flags)
+    }
+
+    unsafe fn cuStreamWriteValue64_v2_ptsz(
+        entry: u64,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: cuuint64_t,
+        flags: c_uint,
+    ) -> CUresult {
+        written_long(entry, own(stream), addr, value, flags)
+    }
+
     unsafe fn cuCtxCreate(
         entry: u64,
         pctx: *mut CUcontext,
