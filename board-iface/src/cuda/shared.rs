@@ -360,4 +360,57 @@ mod tests {
         assert_eq!((ranges[0].0, ranges[0].1.len()), (0, 1023));
         assert!(changed(&mut copy, &now).is_empty());
     }
+
+    /// A hundred bytes at an address, of a context.
+    fn shared(address: u64, context: Handle) -> Shared {
+        let mut shared = Shared::new(Budget::new(1000));
+        let (copy, counted) = shared.copy(100).unwrap();
+        let block = Block {
+            context,
+            base: address,
+            copy,
+            _counted: counted,
+            under_way: 0,
+        };
+        shared.blocks.insert(address, block);
+        shared
+    }
+
+    #[test]
+    fn only_what_a_context_shares_is_named() {
+        let (one, other) = (Handle(1), Handle(2));
+        let mut shared = shared(1 << 16, one);
+        let mut has = |context, address, offset, len| {
+            let part = part(address, offset, len).unwrap();
+            shared.part(context, &part).is_some()
+        };
+        assert!(has(one, 1 << 16, 0, 100) && has(one, 1 << 16, 100, 0));
+        assert!(!has(other, 1 << 16, 0, 1) && !has(one, 1, 0, 1));
+        for (offset, len) in [(0, 101), (99, 2), (101, 0), (u64::MAX, 2), (2, u64::MAX)] {
+            assert!(!has(one, 1 << 16, offset, len), "{offset}, {len}");
+        }
+        shared.forget(one);
+        assert!(shared.blocks.is_empty());
+    }
+
+    #[test]
+    fn copies_count_against_the_sessions_memory() {
+        let shared = shared(1 << 16, Handle(1));
+        assert!(shared.copy(901).is_none());
+        assert!(shared.copy(900).is_some());
+        assert!(shared.copy(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn what_was_not_brought_is_no_change() {
+        let mut shared = shared(1 << 16, Handle(1));
+        let snapshot = part(1 << 16, 0, 100).unwrap();
+        for is_done in [false, true] {
+            shared.is_under_way(&snapshot);
+            // There is no output to compare.
+            shared.taken(&snapshot, is_done, &mut Memory::default());
+            assert_eq!(shared.blocks[&(1 << 16)].under_way, 0);
+        }
+        shared.taken(&part(7, 0, 1).unwrap(), true, &mut Memory::default());
+    }
 }
