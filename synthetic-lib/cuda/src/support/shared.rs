@@ -230,7 +230,7 @@ fn from_chunks(context: &Arc<Context>, bytes: usize) -> Option<(usize, Pinned)> 
     let mut all = all();
     let its = |chunk: &&mut Chunk| Arc::ptr_eq(&chunk.context, context);
     let chunks = all.chunks.iter_mut().map(|(host, chunk)| (*host, chunk));
-    for (host, chunk) in chunks.filter(|(_, chunk)| its(&chunk)) {
+    for (host, chunk) in chunks.filter(|(_, chunk)| its(chunk)) {
         let Some(offset) = chunk.room.as_mut().and_then(|room| room.take(bytes)) else {
             continue;
         };

@@ -326,7 +326,7 @@ pub unsafe fn set_access(
     let args = wire::CuMemSetAccessArgs {
         address,
         bytes: bytes as u64,
-        accesses: words.into(),
+        accesses: words,
     };
     Request::new(wire::CU_MEM_SET_ACCESS, Class::Sync, entry).forward(&args, done)
 }
