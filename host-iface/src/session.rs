@@ -489,9 +489,8 @@ impl Session {
     fn look_first(&mut self, context: &mut Context<'_>, calls: &Calls<'_>) -> Result<(), Refusal> {
         let regions = calls.all().iter().flat_map(|call| call.regions);
         let inputs = regions.filter(|region| region.dir.is_in());
-        let open = self
-            .delivery
-            .open_over(inputs.map(|region| &region.extents));
+        let inputs: Vec<_> = inputs.map(|region| &region.extents).collect();
+        let open = self.delivery.open_over(inputs.iter().copied());
         let timeline = &self.schedule.timeline;
         if open.iter().any(|&event| timeline.is_blocked(event)) {
             return Err(Refusal::Unresolved);
@@ -500,9 +499,11 @@ impl Session {
             return Err(Refusal::Unresolved);
         }
         self.schedule.has_room(calls)?;
-        self.publish_for(context, |timeline| {
-            open.iter().all(|&event| timeline.interval(event).is_some())
-        })
+        // The timeline forgets the interval of an event that the program does not have.
+        while !self.delivery.open_over(inputs.iter().copied()).is_empty() {
+            self.publish_one(context)?;
+        }
+        Ok(())
     }
 
     /// What a post means for the timeline.

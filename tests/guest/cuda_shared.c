@@ -116,7 +116,7 @@ static void look(void *data)
 /* The program waits for nothing but the memory. */
 static void seen_without_calls(void)
 {
-	CUdeviceptr memory;
+	CUdeviceptr memory, plain;
 	word *words;
 
 	OK(cuMemAllocManaged(&memory, 64, CU_MEM_ATTACH_GLOBAL));
@@ -134,6 +134,29 @@ static void seen_without_calls(void)
 	OK(add_one(memory, 3, stream));
 	OK(cuStreamSynchronize(stream));
 	IS(words[0] == 6 && words[1] == 42 && words[2] == 401);
+
+	/* Kernels and a copy behind one that is under way: none waits for ever. */
+	words[0] = 1;
+	OK(add_one_of(memory, 3, 20000, stream));
+	OK(add_one_of(memory, 3, 20000, stream));
+	OK(add_one(memory, 3, stream));
+	OK(cuMemcpyDtoH_v2(&seen, memory, 4));
+	IS(seen == 1 || seen == 4); /* The stream does not wait for the default stream. */
+	OK(cuStreamSynchronize(stream));
+	IS(words[0] == 4 && words[1] == 45 && words[2] == 404);
+	words[0] = 6;
+
+	/* The same with copies alone: what one brings, the next one takes. */
+	OK(cuMemAlloc_v2(&plain, 8));
+	OK(cuMemsetD32_v2(plain, 20, 2));
+	OK(cuCtxSynchronize());
+	OK(add_one_of(plain, 1, 20000, stream));
+	OK(cuMemcpyDtoHAsync_v2(&seen, plain, 4, stream));
+	OK(cuMemcpyHtoDAsync_v2(plain + 4, &seen, 4, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemcpyDtoH_v2(&seen, plain + 4, 4));
+	IS(seen == 21);
+	OK(cuMemFree_v2(plain));
 
 	/* A function of the program's behind the kernel. */
 	seen_by_function = words;
