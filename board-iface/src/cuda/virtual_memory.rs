@@ -74,6 +74,9 @@ impl Session {
             // SAFETY: there is space for an address.
             unsafe { reserve(&mut address, len, alignment, hint, 0) }
         });
+        if result == CUDA_SUCCESS && address.checked_add(bytes).is_none() {
+            return Ok((CUDA_ERROR_INVALID_VALUE, 0));
+        }
         if result == CUDA_SUCCESS {
             self.spaces.reserved.insert(address, bytes);
             self.ranges.add(address, bytes, Owner::Reserved);

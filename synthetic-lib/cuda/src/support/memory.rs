@@ -607,7 +607,17 @@ pub fn device_address(entry: u64, place: *mut c_void) -> CallResult<CUdeviceptr>
     if is_shared {
         return Ok(place.addr() as u64);
     }
-    let device = shared::map(entry, &context, (base, len), import)?;
+    // What kernels reach is there for as long as they may.
+    let import = match import {
+        Some(import) => import,
+        None => {
+            let place = std::ptr::with_exposed_provenance(base);
+            // SAFETY: the memory is the program's, which said that it is there.
+            let pinned = unsafe { Import::pin(place, len) };
+            pinned.map(Arc::new).map_err(|_| CUDA_ERROR_INVALID_VALUE)?
+        }
+    };
+    let device = shared::map(entry, &context, (base, len), Some(import))?;
     let range = Range {
         host: Some(base),
         ..Range::of(len as u64, &context, 0)

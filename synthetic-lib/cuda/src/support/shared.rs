@@ -16,13 +16,14 @@ use advice::Advised;
 use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
 use gil_guest::pages::Pages;
+use gil_wire::Op;
 use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::cuda as wire;
 use room::Room;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Addresses that the board is asked for before there is no memory.
 const ATTEMPTS: usize = 4;
@@ -86,6 +87,22 @@ static ALL: Mutex<All> = Mutex::new(All {
     pages: Pages::new(),
     chunks: BTreeMap::new(),
 });
+
+/// Held by those that use chunks, and alone by one that frees some.
+static USE: RwLock<()> = RwLock::new(());
+
+fn in_use() -> RwLockReadGuard<'static, ()> {
+    USE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until nobody uses a chunk, and all that may is over; nobody begins to meanwhile.
+fn alone(entry: u64, op: Op, owner: &Context) -> CallResult<RwLockWriteGuard<'static, ()>> {
+    // Most of it beside the others.
+    streams::finish_all(entry, op, owner)?;
+    let alone = USE.write().unwrap_or_else(PoisonError::into_inner);
+    streams::finish_all(entry, op, owner)?;
+    Ok(alone)
+}
 
 /// How many chunks there are.
 static CHUNKS: AtomicUsize = AtomicUsize::new(0);
@@ -184,6 +201,17 @@ fn pin(place: usize, len: usize) -> Option<Arc<Import>> {
     unsafe { Import::pin(place, len) }.ok().map(Arc::new)
 }
 
+/// Whether the guest has so much memory: all of a chunk is pinned. Where the system does not say,
+/// it may.
+fn finds_room(len: usize) -> bool {
+    let said = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = said
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kib.is_none_or(|kib| len / 1024 < kib)
+}
+
 /// A part of pinned memory: its import, and where it begins there.
 pub type Pinned = (Option<Arc<Import>>, usize);
 
@@ -203,6 +231,9 @@ pub fn allocate(entry: u64, context: &Arc<Context>, bytes: usize) -> CallResult<
             .checked_next_multiple_of(GRAIN)
             .ok_or(CUDA_ERROR_OUT_OF_MEMORY)?,
     };
+    if len > LARGE && !finds_room(len) {
+        return Err(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     let host = adopt(entry, context, len)?;
     let mut room = Room::new(len);
     let offset = room.take(bytes).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -247,7 +278,7 @@ fn from_chunks(context: &Arc<Context>, bytes: usize) -> Option<(usize, Pinned)> 
 pub fn release(entry: u64, address: usize) -> CallResult<()> {
     let owner = all().at(address).map(|(chunk, _)| chunk.context.clone());
     let owner = owner.ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    streams::finish_all(entry, wire::CU_MEM_FREE_V2, &owner)?;
+    let _alone = alone(entry, wire::CU_MEM_FREE_V2, &owner)?;
     let mut all = all();
     let (chunk, offset) = all.at(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let freed = chunk.parts.remove(&offset);
@@ -317,9 +348,10 @@ pub fn unmap(entry: u64, host: usize) -> CallResult<Option<u64>> {
         .filter(|it| is_its(it))
         .map(|it| it.context.clone());
     let Some(owner) = owner else { return Ok(None) };
-    if !owner.is_destroyed() {
-        streams::finish_all(entry, wire::CU_MEM_HOST_UNREGISTER, &owner)?;
-    }
+    let _alone = match owner.is_destroyed() {
+        false => Some(alone(entry, wire::CU_MEM_HOST_UNREGISTER, &owner)?),
+        true => None,
+    };
     let Some(chunk) = all().remove(host) else {
         return Ok(None);
     };
@@ -405,6 +437,7 @@ pub fn around(
     if !is_any() {
         return work();
     }
+    let _in_use = in_use();
     let places = used(uses)?;
     for place in &places {
         up((entry, stream.unwrap_or(std::ptr::null_mut())), place)?;
@@ -421,6 +454,7 @@ pub fn around(
 /// # Errors
 /// The API's code.
 pub fn prefetch((entry, stream): (u64, CUstream), address: u64) -> CallResult<()> {
+    let _in_use = in_use();
     used(Uses::At(&[address]))?
         .iter()
         .try_for_each(|place| up((entry, stream), place))

@@ -129,6 +129,9 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
 
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[];
+
 /// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ModuleImage<'a> {

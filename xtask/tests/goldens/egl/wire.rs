@@ -115,6 +115,9 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
 /// Those that end a frame.
 pub static FRAMES: &[u16] = &[];
 
+/// Those whose output is what differs in their regions.
+pub static DIFFERENCES: &[u16] = &[];
+
 /// Arguments of `eglGetError`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EglGetErrorArgs;
