@@ -3,8 +3,6 @@
  * ends, and what the program writes is there for the next kernel. */
 #include "cuda_shared.h"
 
-#include <pthread.h>
-
 static CUdevice device;
 static CUcontext context;
 static CUfunction more;
@@ -316,45 +314,6 @@ static void mapped(void)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer_v2(&address, pinned, 0));
 }
 
-#define THREADS 6
-#define ROUNDS 12
-
-/* Allocates, launches and frees while others do: how often something went wrong. */
-static void *comes_and_goes(void *own)
-{
-	uintptr_t wrong = cuCtxSetCurrent(context) != CUDA_SUCCESS;
-
-	for (int round = 0; round < ROUNDS; round++) {
-		size_t size = (2u << 20) + 4096 * (uintptr_t)own;
-		CUdeviceptr memory;
-
-		if (cuMemAllocManaged(&memory, size, CU_MEM_ATTACH_GLOBAL) != CUDA_SUCCESS) {
-			wrong++;
-			continue;
-		}
-		*host(memory) = round;
-		wrong += add_one(memory, 1, stream) != CUDA_SUCCESS;
-		wrong += cuStreamSynchronize(stream) != CUDA_SUCCESS || *host(memory) != (unsigned int)round + 1;
-		wrong += cuMemFree_v2(memory) != CUDA_SUCCESS;
-	}
-	return (void *)wrong;
-}
-
-static void threads(void)
-{
-	pthread_t all[THREADS];
-	uintptr_t wrong = 0;
-	void *one;
-
-	for (uintptr_t n = 0; n < THREADS; n++)
-		pthread_create(&all[n], NULL, comes_and_goes, (void *)n);
-	for (int n = 0; n < THREADS; n++) {
-		pthread_join(all[n], &one);
-		wrong += (uintptr_t)one;
-	}
-	IS(wrong == 0);
-}
-
 static void asked(void)
 {
 	CUdeviceptr memory, address;
@@ -541,7 +500,6 @@ int main(void)
 	copies();
 	small_ones();
 	mapped();
-	threads();
 	asked();
 	in_graphs();
 	contexts();

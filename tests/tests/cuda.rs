@@ -74,6 +74,16 @@ fn earlier_forms_do_what_later_ones_do() {
     passes("tests/guest/cuda_older.c", "cuda_older", &calls);
 }
 
+/// Memory that one thread frees while another's kernel is launched. Threads' calls come in another
+/// order each time, so that there is no replay.
+#[test]
+fn shared_memory_comes_and_goes_in_threads() {
+    let board = board(&[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_shared_threads.c");
+    assert!(run.stdout.ends_with("\n0 failures\n"), "{run:#?}");
+    run.ok();
+}
+
 /// Addresses that are reserved, and memory that is mapped there.
 #[test]
 fn memory_is_mapped_by_hand() {
