@@ -6,8 +6,8 @@ use super::context::{self, Context};
 use super::{large_pages, shared, streams, virtual_memory};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
-use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
+use gil_guest::{Error, Import};
 use gil_wire::envelope::Class;
 use gil_wire::generated::cuda as wire;
 use std::collections::BTreeMap;
@@ -609,15 +609,19 @@ pub fn device_address(entry: u64, place: *mut c_void) -> CallResult<CUdeviceptr>
     }
     // What kernels reach is there for as long as they may.
     let import = match import {
-        Some(import) => import,
+        Some(import) => Some(import),
         None => {
             let place = std::ptr::with_exposed_provenance(base);
             // SAFETY: the memory is the program's, which said that it is there.
-            let pinned = unsafe { Import::pin(place, len) };
-            pinned.map(Arc::new).map_err(|_| CUDA_ERROR_INVALID_VALUE)?
+            match unsafe { Import::pin(place, len) } {
+                Ok(import) => Some(Arc::new(import)),
+                Err(Error::Fault) => return Err(CUDA_ERROR_INVALID_VALUE),
+                // Where nothing can be pinned, or no more, each operation names its pages.
+                Err(_) => None,
+            }
         }
     };
-    let device = shared::map(entry, &context, (base, len), Some(import))?;
+    let device = shared::map(entry, &context, (base, len), import)?;
     let range = Range {
         host: Some(base),
         ..Range::of(len as u64, &context, 0)
