@@ -381,8 +381,8 @@ mod tests {
         let (one, other) = (Handle(1), Handle(2));
         let mut shared = shared(1 << 16, one);
         let mut has = |context, address, offset, len| {
-            let part = part(address, offset, len).unwrap();
-            shared.part(context, &part).is_some()
+            // Narrow boards have no such sizes at all.
+            part(address, offset, len).is_ok_and(|part| shared.part(context, &part).is_some())
         };
         assert!(has(one, 1 << 16, 0, 100) && has(one, 1 << 16, 100, 0));
         assert!(!has(other, 1 << 16, 0, 1) && !has(one, 1, 0, 1));
