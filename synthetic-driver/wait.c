@@ -30,14 +30,22 @@ static bool gil_is_due(ktime_t deadline)
 	return ktime_compare(ktime_get(), deadline) >= 0;
 }
 
-/* No-ops between two looks for something else to do. */
+/* No-ops between two looks for something else to do, where little time is left. */
 #define GIL_SPIN_BLOCK 64
+/*
+ * The same where much is left: nobody notices another four microseconds on the way to the CPU.
+ * QEMU executes these 512 instructions as fast as one, for it translates them as one block,
+ * which is followed by itself and lies in one page.
+ */
+#define GIL_SPIN_ROUND 512
+#define GIL_SPIN_ROUNDS 8
+#define GIL_SPIN_LONG_BLOCK (GIL_SPIN_ROUND * GIL_SPIN_ROUNDS)
 
 /*
- * The longest wait that spins. Under QEMU to sleep and to wake takes about as
- * much wall time as three times so long a spin.
+ * The longest wait that spins. Under QEMU to sleep and to wake takes as much wall
+ * time as to spin for some milliseconds.
  */
-#define GIL_SPIN_MAX_NS 400000
+#define GIL_SPIN_MAX_NS 2000000
 
 /* Whether this thread keeps nobody waiting by keeping its CPU. */
 static bool gil_is_alone(void)
@@ -57,12 +65,38 @@ static bool gil_may_spin(const struct gil_session *session, ktime_t deadline)
 		       GIL_SPIN_MAX_NS;
 }
 
+static void gil_spin_long_blocks(u64 blocks)
+{
+	unsigned long rounds;
+
+	for (; blocks && gil_is_alone(); blocks--) {
+		rounds = GIL_SPIN_ROUNDS;
+		asm volatile(".balign 2048\n"
+			     "0:\n"
+			     ".rept " __stringify(GIL_SPIN_ROUND) " - 2\n"
+			     "nop\n"
+			     ".endr\n"
+			     "subs %0, %0, #1\n"
+			     "b.ne 0b"
+			     : "+r"(rounds)
+			     :
+			     : "cc");
+	}
+}
+
 static void gil_spin_blocks(u64 blocks)
 {
 	for (; blocks && gil_is_alone(); blocks--)
 		asm volatile(".rept " __stringify(GIL_SPIN_BLOCK) "\n"
 			     "nop\n"
 			     ".endr");
+}
+
+/* Executes at least so many no-ops, if nothing else wants this CPU. */
+static void gil_spin_nops(u64 nops)
+{
+	gil_spin_long_blocks(nops / GIL_SPIN_LONG_BLOCK);
+	gil_spin_blocks(nops % GIL_SPIN_LONG_BLOCK / GIL_SPIN_BLOCK);
 }
 
 /*
@@ -73,15 +107,16 @@ static void gil_spin_blocks(u64 blocks)
  */
 static void gil_spin(ktime_t deadline)
 {
-	u64 blocks = 1, took_ns, left_ns;
+	u64 nops = GIL_SPIN_BLOCK, took_ns, left_ns;
 	ktime_t before = ktime_get(), now;
 
 	while (ktime_before(before, deadline) && gil_is_alone()) {
-		gil_spin_blocks(blocks);
+		gil_spin_nops(nops);
 		now = ktime_get();
 		took_ns = max_t(s64, 1, ktime_to_ns(ktime_sub(now, before)));
 		left_ns = max_t(s64, 0, ktime_to_ns(ktime_sub(deadline, now)));
-		blocks = max_t(u64, 1, div64_u64(left_ns * blocks, took_ns));
+		nops = max_t(u64, GIL_SPIN_BLOCK,
+			     div64_u64(left_ns * nops, took_ns));
 		before = now;
 	}
 }

@@ -31,10 +31,14 @@ fn guest_nvcc(arguments: &[&OsStr]) -> Output {
     nvcc.output().unwrap()
 }
 
-/// Compiles a program into a folder.
+/// Compiles an example into a folder.
 fn compiled(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let source = root().join(format!("examples/cuda/{name}.cu"));
-    let out = folder.join(name);
+    compiled_from(&source, &folder.join(name), options)
+}
+
+/// Compiles a program.
+fn compiled_from(source: &Path, out: &Path, options: &[&str]) -> PathBuf {
     let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-o"];
     let mut arguments: Vec<&OsStr> = flags.iter().chain(options).map(OsStr::new).collect();
     arguments.insert(flags.len(), out.as_os_str());
@@ -42,9 +46,10 @@ fn compiled(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let output = guest_nvcc(&arguments);
     assert!(
         output.status.success() && output.stderr.is_empty(),
-        "{name}: {output:?}"
+        "{}: {output:?}",
+        source.display()
     );
-    out
+    out.to_owned()
 }
 
 /// What the shell in the guest does: each program, and its exit code.
@@ -122,6 +127,25 @@ fn a_native_program_has_the_same_kernels() {
     let program = std::fs::read(&native).unwrap();
     let has = |wanted: &[u8]| program.windows(wanted.len()).any(|at| at == wanted);
     assert!(has(text.as_bytes()) && has(b"libcudart.so.13\0"));
+}
+
+/// `printf` and `assert` in a kernel are the driver's functions.
+#[test]
+fn kernels_print_and_assert() {
+    let board = board(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("says.ptx");
+    let source = root().join("tests/guest/cuda_says.cu");
+    let program = folder.path().join("says");
+    compiled_from(&source, &program, &["--ptx", ptx.to_str().unwrap()]);
+    let text = std::fs::read_to_string(ptx).unwrap();
+    assert!(text.contains("vprintf, ") && text.contains("__assertfail, "), "{text}");
+    let arguments = ["--board", board.address(), program.to_str().unwrap()];
+    let run = Run::new(arguments).finish().ok();
+    assert_eq!(
+        run.stdout,
+        "kernel 1\nbehind it: 0\nkernel 2\nbehind it: 0\n"
+    );
 }
 
 #[test]

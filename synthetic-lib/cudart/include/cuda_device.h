@@ -186,6 +186,20 @@ GIL_SHUFFLE(__shfl_down_sync, __nvvm_shfl_sync_down_i32, 31)
 GIL_SHUFFLE(__shfl_up_sync, __nvvm_shfl_sync_up_i32, 0)
 #undef GIL_SHUFFLE
 
+/* Printing and failing, which the driver's own functions do: clang makes calls of vprintf of those
+ * of printf, and assert.h calls __assert_fail. */
+extern "C" {
+__attribute__((device)) int printf(const char *format, ...);
+__attribute__((device)) int vprintf(const char *format, const char *values);
+__attribute__((device)) void __assertfail(const char *assertion, const char *file, unsigned int line,
+					  const char *function, __SIZE_TYPE__ size);
+GIL_DEVICE void __assert_fail(const char *assertion, const char *file, unsigned int line,
+			      const char *function)
+{
+	__assertfail(assertion, file, line, function, sizeof(char));
+}
+}
+
 #undef GIL_DEVICE
 #undef GIL_BOTH
 
