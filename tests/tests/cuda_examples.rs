@@ -139,7 +139,10 @@ fn kernels_print_and_assert() {
     let program = folder.path().join("says");
     compiled_from(&source, &program, &["--ptx", ptx.to_str().unwrap()]);
     let text = std::fs::read_to_string(ptx).unwrap();
-    assert!(text.contains("vprintf, ") && text.contains("__assertfail, "), "{text}");
+    assert!(
+        text.contains("vprintf, ") && text.contains("__assertfail, "),
+        "{text}"
+    );
     let arguments = ["--board", board.address(), program.to_str().unwrap()];
     let run = Run::new(arguments).finish().ok();
     assert_eq!(
