@@ -67,6 +67,19 @@ fn memory_is_shared_with_kernels() {
     passes("tests/guest/cuda_shared.c", "cuda_shared", &calls);
 }
 
+/// Copies of a few bytes of managed memory do not move all of it.
+#[test]
+fn of_shared_memory_the_part_that_is_copied_moves() {
+    let board = board(&[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_shared_parts.c");
+    assert!(run.stdout.ends_with("\n0 failures\n"), "{run:#?}");
+    let run = run.ok();
+    // 420 copies of 200 bytes, which lie in one page or two; all of the memory are 8 MiB.
+    for bytes in ["/totals/bytes_to_board", "/totals/bytes_from_board"] {
+        assert!(run.integer(bytes) < 8 << 20, "{bytes}: {run:#?}");
+    }
+}
+
 /// Earlier forms of functions, and launches in several steps.
 #[test]
 fn earlier_forms_do_what_later_ones_do() {

@@ -2,7 +2,7 @@
 
 use super::context::{self, Context};
 use super::graph::work::{self, End, Set, Work};
-use super::shared::{self, Uses};
+use super::shared::{self, Bytes, Uses};
 use super::{capture, function, memory, streams};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
@@ -39,17 +39,17 @@ impl Of {
         }
     }
 
-    /// Does something on the call's queue with the device's memory at these addresses.
+    /// Does something on the call's queue with this memory of the device's.
     ///
     /// # Errors
     /// The API's code.
     pub fn with(
         self,
-        places: &[CUdeviceptr],
+        places: &[Bytes],
         engine: Engine,
         work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
     ) -> CallResult<()> {
-        shared::around((self.entry, self.stream), Uses::At(places), || {
+        shared::around((self.entry, self.stream), Uses::Of(places), || {
             self.on(engine, work)
         })
     }
@@ -131,7 +131,7 @@ pub unsafe fn up(of: Of, to: CUdeviceptr, from: *const c_void, bytes: usize) -> 
         return nothing();
     }
     of.with(
-        &[to],
+        &[Bytes::written(to, bytes)],
         Engine::COPY_IN,
         |context, lane, mut request, event| {
             // The bytes leave now, and functions of the program's before it may write them.
@@ -171,7 +171,7 @@ pub unsafe fn down(of: Of, to: *mut c_void, from: CUdeviceptr, bytes: usize) -> 
         return nothing();
     }
     of.with(
-        &[from],
+        &[Bytes::read(from, bytes)],
         Engine::COPY_OUT,
         |context, lane, mut request, event| {
             let pinned = memory::pinned_part(to, bytes);
@@ -204,7 +204,8 @@ pub fn across(of: Of, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CallR
     if bytes == 0 {
         return nothing();
     }
-    on_device(of, &[to, from], |context, lane, request, event| {
+    let places = [Bytes::written(to, bytes), Bytes::read(from, bytes)];
+    on_device(of, &places, |context, lane, request, event| {
         let args = wire::CuMemcpyDtoDV2Args {
             current: context.number,
             hStream: lane.number,
@@ -270,7 +271,9 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
     if count == 0 {
         return nothing();
     }
-    on_device(of, &[to], |context, lane, request, event| {
+    // Elements have four bytes at most.
+    let filled = Bytes::written(to, count.saturating_mul(4));
+    on_device(of, &[filled], |context, lane, request, event| {
         let args = wire::CuMemsetD8V2Args {
             current: context.number,
             hStream: lane.number,
@@ -289,11 +292,16 @@ pub fn set(of: Of, to: CUdeviceptr, value: u32, count: usize) -> CallResult<()> 
 /// The API's code.
 pub fn on_device(
     of: Of,
-    places: &[CUdeviceptr],
+    places: &[Bytes],
     work: impl FnOnce(&Arc<Context>, &streams::Lane, Request, NewEvent) -> CallResult<()>,
 ) -> CallResult<()> {
     let stream = match of.stream {
-        None if places.iter().any(|place| memory::is_waited_for(*place)) => None,
+        None if places
+            .iter()
+            .any(|place| memory::is_waited_for(place.address())) =>
+        {
+            None
+        }
         stream => Some(stream.unwrap_or(std::ptr::null_mut())),
     };
     let of = Of { stream, ..of };

@@ -5,6 +5,7 @@ use super::arrays;
 use super::context;
 use super::copy::{Of, ended, host, nothing, on_device};
 use super::graph::work::{self, Set, Work};
+use super::shared::Bytes;
 use super::{function, memory, streams};
 use crate::generated::manual::Request;
 use crate::generated::types::*;
@@ -279,12 +280,15 @@ pub unsafe fn copy_box(of: Of, asked: *const CUDA_MEMCPY3D) -> CallResult<()> {
 /// Places in the program's memory have as many rows, until the operation ended.
 unsafe fn run(of: Of, copy: Copy) -> CallResult<()> {
     let Copy { to, from, size } = copy;
-    let address = |place| match place {
-        Place::Device(address) => Some(address),
+    let bytes = |place, of: fn(CUdeviceptr, usize) -> Bytes| match place {
+        Place::Device(address) => Some(of(address, 0).to_the_end()),
         Place::Host(_) | Place::Array(..) => None,
     };
-    let places = [to.place, from.place].into_iter().filter_map(address);
-    let places: Vec<_> = places.collect();
+    let places = [
+        bytes(to.place, Bytes::written),
+        bytes(from.place, Bytes::read),
+    ];
+    let places: Vec<_> = places.into_iter().flatten().collect();
     match (to.place, from.place) {
         (Place::Host(to_place), Place::Host(from_place)) => {
             // SAFETY: the caller's.
@@ -404,7 +408,8 @@ pub fn set(of: Of, filled: Filled) -> CallResult<()> {
     if filled.width == 0 || filled.height == 0 {
         return nothing();
     }
-    on_device(of, &[filled.to], |context, lane, request, event| {
+    let places = [Bytes::written(filled.to, 0).to_the_end()];
+    on_device(of, &places, |context, lane, request, event| {
         let args = wire::CuMemsetD2D8V2Args {
             current: context.number,
             hStream: lane.number,

@@ -22,6 +22,7 @@ use gil_wire::generated::cuda as wire;
 use room::Room;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -67,12 +68,13 @@ impl Chunk {
     }
 }
 
-/// What a call has to know of a chunk.
+/// What a call has to know of the part of a chunk that it uses.
 #[derive(Clone, Debug)]
 struct Place {
     host: usize,
     device: u64,
-    used: usize,
+    part: Range<usize>,
+    is_written: bool,
     import: Option<Arc<Import>>,
 }
 
@@ -378,7 +380,7 @@ pub fn forget(context: &Arc<Context>) {
 pub fn with_advice<R>(
     address: u64,
     count: usize,
-    work: impl FnOnce(&mut Advised, std::ops::Range<usize>) -> R,
+    work: impl FnOnce(&mut Advised, Range<usize>) -> R,
 ) -> CallResult<R> {
     let is_managed = memory::is_managed(address);
     let place = usize::try_from(address)
@@ -395,30 +397,96 @@ pub fn with_advice<R>(
     Ok(work(&mut part.advised, from..end))
 }
 
+/// The device's memory that a copy uses, as far as the operation says it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    address: CUdeviceptr,
+    /// To the chunk's end if nobody counted them.
+    len: Option<usize>,
+    is_written: bool,
+}
+
+impl Bytes {
+    /// So many are read.
+    pub const fn read(address: CUdeviceptr, len: usize) -> Self {
+        Self {
+            address,
+            len: Some(len),
+            is_written: false,
+        }
+    }
+
+    /// So many are written.
+    pub const fn written(address: CUdeviceptr, len: usize) -> Self {
+        Self {
+            is_written: true,
+            ..Self::read(address, len)
+        }
+    }
+
+    /// As many as there are.
+    pub const fn to_the_end(self) -> Self {
+        Self { len: None, ..self }
+    }
+
+    /// Where they begin.
+    pub const fn address(self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// Whole pages of a chunk that has them.
+    fn part_of(self, chunk: &Chunk) -> Option<Range<usize>> {
+        let offset = self.address.checked_sub(chunk.device)?;
+        let offset = usize::try_from(offset).ok().filter(|at| *at < chunk.len)?;
+        let end = self
+            .len
+            .map_or(usize::MAX, |len| offset.saturating_add(len));
+        let end = end.checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
+        let end = end.min(chunk.used());
+        Some((offset / PAGE * PAGE).min(end)..end)
+    }
+}
+
 /// What an operation may use.
 #[derive(Clone, Copy, Debug)]
 pub enum Uses<'a> {
     /// All that its context shares: a kernel has addresses of it anywhere.
     All,
-    /// What is at these addresses of the device's.
-    At(&'a [u64]),
+    /// These bytes.
+    Of(&'a [Bytes]),
+}
+
+impl Uses<'_> {
+    /// The part of a chunk, if it is of use, and whether it is written.
+    fn part_of(self, chunk: &Chunk, context: &Arc<Context>) -> Option<(Range<usize>, bool)> {
+        match self {
+            Self::All => Arc::ptr_eq(&chunk.context, context).then(|| (0..chunk.used(), true)),
+            Self::Of(all) => {
+                let parts = all.iter().filter_map(|bytes| {
+                    let part = bytes.part_of(chunk)?;
+                    Some((part, bytes.is_written))
+                });
+                parts.reduce(|(one, is_written), (other, is_other_written)| {
+                    let both = one.start.min(other.start)..one.end.max(other.end);
+                    (both, is_written || is_other_written)
+                })
+            }
+        }
+    }
 }
 
 fn used(uses: Uses<'_>) -> CallResult<Vec<Place>> {
     context::with(|context| {
         let all = all();
-        let is_used = |chunk: &Chunk| match uses {
-            Uses::All => Arc::ptr_eq(&chunk.context, context),
-            Uses::At(addresses) => addresses
-                .iter()
-                .any(|at| *at >= chunk.device && at - chunk.device < chunk.len as u64),
-        };
-        let chunks = all.chunks.iter().filter(|(_, chunk)| is_used(chunk));
-        let places = chunks.map(|(host, chunk)| Place {
-            host: *host,
-            device: chunk.device,
-            used: chunk.used(),
-            import: chunk.import.clone(),
+        let places = all.chunks.iter().filter_map(|(host, chunk)| {
+            let (part, is_written) = uses.part_of(chunk, context)?;
+            (!part.is_empty()).then(|| Place {
+                host: *host,
+                device: chunk.device,
+                part,
+                is_written,
+                import: chunk.import.clone(),
+            })
         });
         Ok(places.collect())
     })
@@ -443,7 +511,7 @@ pub fn around(
         up((entry, stream.unwrap_or(std::ptr::null_mut())), place)?;
     }
     work()?;
-    for place in &places {
+    for place in places.iter().filter(|place| place.is_written) {
         down((entry, stream), place)?;
     }
     Ok(())
@@ -453,9 +521,9 @@ pub fn around(
 ///
 /// # Errors
 /// The API's code.
-pub fn prefetch((entry, stream): (u64, CUstream), address: u64) -> CallResult<()> {
+pub fn prefetch((entry, stream): (u64, CUstream), bytes: Bytes) -> CallResult<()> {
     let _in_use = in_use();
-    used(Uses::At(&[address]))?
+    used(Uses::Of(&[bytes]))?
         .iter()
         .try_for_each(|place| up((entry, stream), place))
 }
@@ -466,6 +534,7 @@ fn up((entry, stream): (u64, CUstream), place: &Place) -> CallResult<()> {
         op: wire::GIL_SHARE_UP,
         stream: Some(stream),
     };
+    let (offset, len) = (place.part.start, place.part.len());
     of.on(Engine::COPY_IN, |context, lane, mut request, event| {
         // The bytes leave now, and functions of the program's before it may write them.
         function::settle(lane);
@@ -473,15 +542,16 @@ fn up((entry, stream): (u64, CUstream), place: &Place) -> CallResult<()> {
             current: context.number,
             hStream: lane.number,
             address: place.device,
-            offset: 0,
+            offset: offset as u64,
             data: match place.import.as_deref() {
-                Some(import) => request.input_in(import, 0, place.used),
-                // SAFETY: it is there as long as its chunk is.
-                None => unsafe {
-                    request.input(std::ptr::with_exposed_provenance(place.host), place.used)
-                },
+                Some(import) => request.input_in(import, offset, len),
+                None => {
+                    let host = std::ptr::with_exposed_provenance(place.host + offset);
+                    // SAFETY: it is there as long as its chunk is.
+                    unsafe { request.input(host, len) }
+                }
             },
-            bytes: place.used as u64,
+            bytes: len as u64,
             event,
         };
         request.forward(&args, ended)
@@ -494,21 +564,22 @@ fn down((entry, stream): (u64, Option<CUstream>), place: &Place) -> CallResult<(
         op: wire::GIL_SHARE_DOWN,
         stream,
     };
+    let (offset, len) = (place.part.start, place.part.len());
     of.on(Engine::NONE, |context, lane, mut request, event| {
         let args = wire::GilShareDownArgs {
             current: context.number,
             hStream: lane.number,
             address: place.device,
-            offset: 0,
+            offset: offset as u64,
             data: match place.import.as_deref() {
-                Some(import) => request.output_in(import, 0, place.used),
-                // SAFETY: it is there as long as its chunk is, which ends behind all that uses it.
-                None => unsafe {
-                    let host = std::ptr::with_exposed_provenance_mut(place.host);
-                    request.output_region(host, place.used)
-                },
+                Some(import) => request.output_in(import, offset, len),
+                None => {
+                    let host = std::ptr::with_exposed_provenance_mut(place.host + offset);
+                    // SAFETY: it is there as long as its chunk is, which ends behind all that uses it.
+                    unsafe { request.output_region(host, len) }
+                }
             },
-            bytes: place.used as u64,
+            bytes: len as u64,
             event,
         };
         request.forward(&args, ended)

@@ -3,8 +3,8 @@
 use super::own_streams::own;
 use super::*;
 use crate::generated::manual::Shared;
-use crate::support::shared;
 use crate::support::shared::advice::{self, Advice, Location, NOWHERE};
+use crate::support::shared::{self, Bytes};
 
 /// How memory is attached (`CUmemAttach_flags`): all streams use it, only the CPU, or one stream.
 const GLOBAL: c_uint = 1;
@@ -42,7 +42,9 @@ fn prefetched(
         advised.change(range, |advice| advice.prefetched = to);
     })?;
     match to.kind {
-        CU_MEM_LOCATION_TYPE_DEVICE => shared::prefetch((entry, stream), address),
+        CU_MEM_LOCATION_TYPE_DEVICE => {
+            shared::prefetch((entry, stream), Bytes::read(address, count))
+        }
         // The program has it already.
         _ => Ok(()),
     }
