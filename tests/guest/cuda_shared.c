@@ -294,10 +294,13 @@ static void mapped(void)
 	OK(cuMemHostUnregister(plain));
 	free(plain);
 
-	/* Memory that is not there is not mapped, and keeps nothing else from it. */
-	OK(cuMemHostRegister_v2((void *)0x5000, 4096, 2));
+	/* Memory that is not there is not registered, and keeps nothing else from it. */
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2((void *)0x5000, 4096, 2));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2((void *)0x5000, 100000, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2((void *)0x5000, (size_t)1 << 40, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2((void *)-8192, 4096, 0));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer_v2(&address, (void *)0x5000, 0));
-	OK(cuMemHostUnregister((void *)0x5000));
+	GIVES(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister((void *)0x5000));
 
 	/* Pinned memory that is mapped when the program asks where it is. */
 	OK(cuMemAllocHost_v2(&pinned, 100));

@@ -67,6 +67,21 @@ fn memory_is_shared_with_kernels() {
     passes("tests/guest/cuda_shared.c", "cuda_shared", &calls);
 }
 
+/// What a program calls when a thread or the process ends is done.
+#[test]
+fn calls_go_on_until_the_end() {
+    let board = board(&[]);
+    let run = run(board.address(), &[], "tests/guest/cuda_ends.c").ok();
+    let thread = "a key of the thread: 0 current 0 0";
+    let wanted = [
+        thread,
+        thread,
+        "the process: 0 current 0 0",
+        "the very last: 0",
+    ];
+    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), wanted, "{run:#?}");
+}
+
 /// Copies of a few bytes of managed memory do not move all of it.
 #[test]
 fn of_shared_memory_the_part_that_is_copied_moves() {

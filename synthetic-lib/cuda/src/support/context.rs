@@ -3,7 +3,9 @@
 
 use super::export_tables::storage::Storage;
 use super::streams::{self, Lane, Stream};
-use super::{Details, capture, create, event, launch, library, memory, primary, shared, textures};
+use super::{
+    Details, capture, create, event, launch, library, memory, primary, shared, textures, thread_end,
+};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -12,6 +14,7 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Queue};
 use gil_wire::generated::cuda::{self as wire, Kind};
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -196,10 +199,20 @@ impl Drop for Thread {
     }
 }
 
+/// What a thread has, once it has something.
+type Slot = RefCell<ManuallyDrop<Option<Box<Thread>>>>;
+
 thread_local! {
     /// Borrowed mutably while the thread runs a function of the program's that a stream
-    /// called: that one may not call CUDA. Boxed, as threads' variables must be few bytes.
-    static THREAD: RefCell<Option<Box<Thread>>> = const { RefCell::new(None) };
+    /// called: that one may not call CUDA. Boxed, as threads' variables must be few bytes. Dropped
+    /// by [`thread_ended`].
+    static THREAD: Slot = const { RefCell::new(ManuallyDrop::new(None)) };
+}
+
+/// The thread has ended: nothing of the program's runs there any more.
+pub fn thread_ended() {
+    let taken = THREAD.with(|thread| thread.try_borrow_mut().ok()?.take());
+    drop(taken);
 }
 
 /// What a function says to which a stream's callback may not go.
@@ -207,17 +220,10 @@ const NOT_PERMITTED: CUresult = CUDA_ERROR_NOT_PERMITTED;
 
 /// Calls a function of the program's, in which no call of CUDA is permitted.
 pub fn call_out<R>(call: impl FnOnce() -> R) -> R {
-    let mut call = Some(call);
-    let mut out = None;
-    let _ = THREAD.try_with(|thread| {
+    THREAD.with(|thread| {
         let _held = thread.try_borrow_mut();
-        out = call.take().map(|call| call());
-    });
-    match (out, call) {
-        (Some(out), _) => out,
-        (None, Some(call)) => call(),
-        (None, None) => unreachable!("it was called or is left"),
-    }
+        call()
+    })
 }
 
 /// Whether the thread may call CUDA, and wait.
@@ -225,10 +231,9 @@ pub fn call_out<R>(call: impl FnOnce() -> R) -> R {
 /// # Errors
 /// `CUDA_ERROR_NOT_PERMITTED` in a function that a stream called.
 pub fn permitted() -> CallResult<()> {
-    let is_free = THREAD.try_with(|thread| thread.try_borrow().is_ok());
-    match is_free {
-        Ok(false) => Err(NOT_PERMITTED),
-        _ => Ok(()),
+    match THREAD.with(|thread| thread.try_borrow().is_ok()) {
+        true => Ok(()),
+        false => Err(NOT_PERMITTED),
     }
 }
 
@@ -237,7 +242,7 @@ pub fn permitted() -> CallResult<()> {
 /// # Errors
 /// The API's code.
 pub fn own_stream(context: &Arc<Context>) -> CallResult<Arc<Stream>> {
-    let known = |thread: &RefCell<Option<Box<Thread>>>| {
+    let known = |thread: &Slot| {
         let thread = thread.try_borrow().map_err(|_| NOT_PERMITTED)?;
         let thread = thread.as_ref().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
         let own = thread.own.borrow();
@@ -256,8 +261,7 @@ pub fn own_stream(context: &Arc<Context>) -> CallResult<Arc<Stream>> {
         own.push(stream.clone());
         Ok(stream)
     };
-    let known = THREAD.try_with(known);
-    known.unwrap_or(Err(CUDA_ERROR_DEINITIALIZED))
+    THREAD.with(known)
 }
 
 /// `cuInit` succeeded.
@@ -285,7 +289,7 @@ pub fn initialized() -> CallResult<()> {
 #[inline(always)]
 pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<R> {
     initialized()?;
-    let known = THREAD.try_with(|thread| {
+    THREAD.with(|thread| {
         let Ok(thread) = thread.try_borrow() else {
             return Err(NOT_PERMITTED);
         };
@@ -297,9 +301,7 @@ pub fn with<R>(work: impl FnOnce(&Arc<Context>) -> CallResult<R>) -> CallResult<
             }
             _ => Err(CUDA_ERROR_INVALID_CONTEXT),
         }
-    });
-    // None in a thread that is ending.
-    known.unwrap_or(Err(CUDA_ERROR_INVALID_CONTEXT))
+    })
 }
 
 /// The current context is destroyed. If it was a primary context, and its device has one again,
@@ -329,30 +331,22 @@ fn revived() -> CallResult<Arc<Context>> {
 /// As [`with`].
 pub fn current() -> CallResult<Object> {
     with(|_| Ok(()))?;
-    let top = |thread: &RefCell<Option<Box<Thread>>>| {
+    let top = |thread: &Slot| {
         let thread = thread.try_borrow().ok()?;
         let entry = thread.as_ref()?.stack.last()?.as_ref();
         entry.map(|entry| entry.object.clone())
     };
-    THREAD
-        .try_with(top)
-        .ok()
-        .flatten()
-        .ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    THREAD.with(top).ok_or(CUDA_ERROR_INVALID_CONTEXT)
 }
 
 /// The current context's handle; null if there is none.
 pub fn current_handle() -> CUcontext {
-    let top = |thread: &RefCell<Option<Box<Thread>>>| {
+    let top = |thread: &Slot| {
         let thread = thread.try_borrow().ok()?;
         let entry = thread.as_ref()?.stack.last()?.as_ref()?;
         Some(entry.context.handle())
     };
-    THREAD
-        .try_with(top)
-        .ok()
-        .flatten()
-        .unwrap_or(std::ptr::null_mut())
+    THREAD.with(top).unwrap_or(std::ptr::null_mut())
 }
 
 /// The context behind a handle. That of a primary context which nobody uses is one that is
@@ -380,11 +374,13 @@ fn entry_of(handle: CUcontext) -> CallResult<Entry> {
 /// Changes the thread's stack; what goes is dropped outside of it.
 fn change<R>(change: impl FnOnce(&mut Vec<Option<Entry>>) -> R) -> CallResult<R> {
     launch::forget_latest();
-    let changed = THREAD.try_with(|thread| {
+    THREAD.with(|thread| {
         let mut thread = thread.try_borrow_mut().map_err(|_| NOT_PERMITTED)?;
+        if thread.is_none() {
+            thread_end::is_awaited();
+        }
         Ok(change(&mut thread.get_or_insert_default().stack))
-    });
-    changed.unwrap_or(Err(CUDA_ERROR_DEINITIALIZED))
+    })
 }
 
 /// Makes a context current on top of what is.

@@ -517,8 +517,8 @@ pub fn free_host(entry: u64, place: *mut c_void) -> CallResult<()> {
 /// Pins memory of the program's.
 ///
 /// # Errors
-/// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if any of it is, `CUDA_ERROR_NOT_SUPPORTED` for
-/// memory of devices and memory that kernels only read, or the API's code.
+/// `CUDA_ERROR_INVALID_VALUE` if it is not there, `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if any
+/// of it is, `CUDA_ERROR_NOT_SUPPORTED` for memory of devices and memory that kernels only read, or the API's code.
 ///
 /// # Safety
 /// `place` names as many bytes.
@@ -555,13 +555,46 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
     // SAFETY: the caller's.
     let import = unsafe {
         large_pages::gather(place, bytes);
-        import(place, bytes)
+        Import::pin(place, bytes)
     };
+    let is_there = match import {
+        Ok(_) => true,
+        Err(Error::Fault) => false,
+        // More than the driver pins.
+        Err(_) => is_mapped(place, bytes),
+    };
+    let mut all = pinned();
     // Another thread may have taken it back meanwhile.
-    if let Some(known) = pinned().get_mut(&from).filter(|known| known.id == id) {
-        known.import = import;
+    let known = all.get_mut(&from).filter(|known| known.id == id);
+    match (known, is_there) {
+        (Some(known), true) => {
+            let import = import.ok().filter(|_| bytes >= IMPORT_LEAST);
+            known.import = import.map(Arc::new);
+            Ok(())
+        }
+        (None, true) => Ok(()),
+        (known, false) => {
+            if known.is_some() {
+                all.remove(&from);
+            }
+            Err(CUDA_ERROR_INVALID_VALUE)
+        }
     }
-    Ok(())
+}
+
+/// Whether the program has memory at all of these addresses.
+fn is_mapped(place: *mut c_void, bytes: usize) -> bool {
+    /// As many bytes are asked for at a time; the answer has one for each page.
+    const AT_A_TIME: usize = 1 << 30;
+    const PAGE: usize = 4096;
+    let end = place.addr().saturating_add(bytes);
+    let mut pages = vec![0; AT_A_TIME / PAGE];
+    let starts = (place.addr() / PAGE * PAGE..end).step_by(AT_A_TIME);
+    starts.into_iter().all(|start| {
+        let len = AT_A_TIME.min(end - start);
+        // SAFETY: it reads no memory there, and there is room for as many pages.
+        unsafe { libc::mincore(place.with_addr(start), len, pages.as_mut_ptr()) == 0 }
+    })
 }
 
 /// Memory of the program's is not pinned any more.

@@ -58,6 +58,7 @@ mod shared;
 mod stream_attribute;
 mod streams;
 mod textures;
+mod thread_end;
 mod virtual_memory;
 
 use crate::generated::manual::{Guest, Helpers, Kept as KeptOf, Local, Object};
