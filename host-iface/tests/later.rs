@@ -376,8 +376,14 @@ fn output_and_text_arrive_at_their_simulated_end() {
         wait.deadline_ns + patience,
         "if its own thread does not"
     );
-    assert_eq!(wait.answer().printed, b"hello from the kernel\n");
+    assert_eq!(
+        (wait.answer().printed, wait.answer().more),
+        (&b""[..], MORE_TEXT),
+        "who waits has it too late to write it"
+    );
     guest.now_ns = started.attention_ns + 20;
+    let poll = guest.submit(&[call(Class::Poll, guest.now_ns)], &[]);
+    assert_eq!(poll.answer().printed, b"hello from the kernel\n");
     let arrived = guest.simple(kind::ATTEND);
     assert_eq!(guest.read(DATA, 4), b"made");
     assert!(arrived.released.is_empty(), "an interrupt cannot unpin");
@@ -386,8 +392,8 @@ fn output_and_text_arrive_at_their_simulated_end() {
 }
 
 #[test]
-fn text_takes_the_room_that_an_answer_leaves() {
-    const TEXT: usize = 300;
+fn text_that_is_asked_for_takes_the_room_of_an_answer() {
+    const TEXT: usize = REPLY_MAX as usize + 300;
     let text = [b't'; TEXT].to_vec();
     let board = FakeBoard::new(move |call| match call.event {
         Some(1) => Act {
@@ -422,10 +428,16 @@ fn text_takes_the_room_that_an_answer_leaves() {
     room -= head;
     guest.now_ns += 2 * DURATION;
     assert_eq!(told(&mut guest, room), (head, 0, MORE_TEXT), "it is full");
-    let (_, first, more) = told(&mut guest, room - 100);
-    assert!((1..=100).contains(&first) && more == MORE_TEXT, "{first}");
-    let (_, second, more) = told(&mut guest, 8);
-    assert_eq!((first + second, more), (TEXT, 0));
+    assert_eq!(told(&mut guest, 8).1, 0, "it has to be asked for");
+    let mut asked = || {
+        let poll = guest.submit(&[call(Class::Poll, guest.now_ns)], &[]);
+        let answer = poll.answer();
+        (answer.printed.len(), answer.more)
+    };
+    let (first, more) = asked();
+    assert!((1..TEXT).contains(&first) && more == MORE_TEXT, "{first}");
+    assert_eq!(asked(), (TEXT - first, 0));
+    assert_eq!(told(&mut guest, 8), (head, 0, 0));
 }
 
 #[test]

@@ -87,7 +87,11 @@ impl Session {
         answer.reply = match envelope.class == Class::Wait && envelope.waits.is_empty() {
             // Nobody reads the answer.
             true if !envelope.blocking => Vec::new(),
-            _ => self.delivery.encode(&[], observed, submission, at_ns)?,
+            _ => {
+                let takes_text = envelope.class == Class::Poll && envelope.waits.is_empty();
+                self.delivery
+                    .encode(&[], observed, submission, (at_ns, takes_text))?
+            }
         };
         let link = self.links.of_mut(envelope.op);
         if end_ns > now_ns {
@@ -112,14 +116,15 @@ impl Session {
 const TEXT_LEN: usize = 2;
 
 impl Delivery {
-    /// An answer's bytes, with as much of the text that is ready at `at_ns` as
-    /// fits into the guest's buffer.
+    /// An answer's bytes. It says whether there is text that is ready at `at_ns`. If it takes text,
+    /// it has as much of it as fits into the guest's buffer: who asks for text
+    /// alone writes it at once, while one that waits has it when another thread should have written it.
     pub(super) fn encode(
         &mut self,
         result: &[u8],
         observed: Vec<Observation>,
         submission: &Submission,
-        at_ns: u64,
+        (at_ns, takes_text): (u64, bool),
     ) -> Result<Vec<u8>, Refusal> {
         let mut answer = envelope::Answer {
             result,
@@ -132,7 +137,11 @@ impl Delivery {
         };
         let bytes = encode(&answer, submission)?;
         let room = submission.reply_cap.saturating_sub(bytes.len() + TEXT_LEN);
-        let (printed, more) = self.printed.take(at_ns, room.min(envelope::PRINTED_MAX));
+        let room = match takes_text {
+            true => room.min(envelope::PRINTED_MAX),
+            false => 0,
+        };
+        let (printed, more) = self.printed.take(at_ns, room);
         if printed.is_empty() && !more {
             return Ok(bytes);
         }

@@ -86,7 +86,7 @@ impl Session {
         let told = self.delivery.told(main.envelope, waits);
         let encoded = self
             .delivery
-            .encode(done.result, told, main.submission, at_ns);
+            .encode(done.result, told, main.submission, (at_ns, false));
         answer.reply = encoded?;
         Ok(answer)
     }

@@ -147,6 +147,7 @@ impl Client {
             if !answer.printed.is_empty() || answer.more != 0 {
                 self.bring(call.op, &answer);
             }
+            stdout::settle();
             if call.blocking && outcome.flags & uapi::flag::PENDING != 0 {
                 let own = self.observe(call.op, call.entry, call.signals.as_slice())?;
                 answer.observed.extend(own);
@@ -165,18 +166,21 @@ impl Client {
     fn bring(&self, op: Op, answer: &Answered<'_>) {
         stdout::write(answer.printed);
         let (mut more, mut all) = (answer.more, answer.more);
-        while more & MORE_TEXT != 0 {
-            let call = Envelope::new(op, Class::Poll, crate::counter::entry());
-            let next = scratch::with(|room| {
-                let (outcome, _) = self.run(&call, &[], true, &(), &mut room.0)?;
-                let reply = &room.0[..outcome.reply_len.min(room.0.len())];
-                let answer = decode(reply)?;
-                stdout::write(answer.printed);
-                Ok::<u8, Error>(answer.more)
-            });
-            // The next call reports it if the session is lost.
-            more = next.unwrap_or(0);
-            all |= more;
+        if more & MORE_TEXT != 0 {
+            let _turn = stdout::turn();
+            while more & MORE_TEXT != 0 {
+                let call = Envelope::new(op, Class::Poll, crate::counter::entry());
+                let next = scratch::with(|room| {
+                    let (outcome, _) = self.run(&call, &[], true, &(), &mut room.0)?;
+                    let reply = &room.0[..outcome.reply_len.min(room.0.len())];
+                    let answer = decode(reply)?;
+                    stdout::write(answer.printed);
+                    Ok::<u8, Error>(answer.more)
+                });
+                // The next call reports it if the session is lost.
+                more = next.unwrap_or(0);
+                all |= more;
+            }
         }
         if all & MORE_NOTICES != 0 {
             notices::due();
