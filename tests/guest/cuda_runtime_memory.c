@@ -324,10 +324,13 @@ static void devices(void)
 	OK(cudaChooseDevice(&value, &asked));
 	IS(value == 0);
 	GIVES(cudaErrorInvalidValue, cudaChooseDevice(&value, NULL));
-	/* They are those of the next primary context. */
+	/* They are those of the primary context, and of the next one. */
+	OK(cudaSetDeviceFlags(1));
+	OK(cudaGetDeviceFlags(&flags));
+	IS(flags == 1);
 	OK(cudaSetDeviceFlags(4));
 	OK(cudaGetDeviceFlags(&flags));
-	IS(flags == 0 || flags == 4);
+	IS(flags == 4);
 	OK(cudaDeviceReset());
 	OK(cudaSetDevice(0));
 	OK(cudaGetDeviceFlags(&flags));

@@ -90,6 +90,11 @@ impl Context {
         })
     }
 
+    /// These are its flags from here on.
+    pub fn has_flags(&self, flags: u32) {
+        self.flags.store(flags, Ordering::Relaxed);
+    }
+
     /// How it was made, or is to be since.
     pub fn flags(&self) -> u32 {
         self.flags.load(Ordering::Relaxed)
@@ -430,7 +435,7 @@ pub fn set_flags(flags: u32) -> CallResult<()> {
     with(|context| {
         context.healthy()?;
         check_flags(flags)?;
-        context.flags.store(flags, Ordering::Relaxed);
+        context.has_flags(flags);
         Ok(())
     })
 }

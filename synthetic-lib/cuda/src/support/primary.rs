@@ -165,18 +165,22 @@ pub fn state(entry: u64, device: CUdevice) -> CallResult<(u32, bool)> {
     })
 }
 
-/// Changes them.
+/// Changes them, also those of a context that is in use.
 ///
 /// # Errors
 /// The API's code.
 pub fn set_flags(entry: u64, device: CUdevice, flags: u32) -> CallResult<()> {
     context::check_flags(flags)?;
     context::permitted()?;
-    let unused = primary(entry, device, |primary| {
+    let (unused, used) = primary(entry, device, |primary| {
         primary.flags = flags;
         // It is made anew, with these.
         let unused = primary.context.take_if(|(_, references)| *references == 0);
-        Ok(unused.map(|(address, _)| handle_at(address)))
+        let handle = |(address, _)| handle_at(address);
+        Ok((unused.map(handle), primary.context.map(handle)))
     })?;
+    if let Some((_, context)) = used.and_then(|used| context::find(used).ok()) {
+        context.has_flags(flags);
+    }
     unused.map_or(Ok(()), |object| context::destroy(entry, object))
 }
