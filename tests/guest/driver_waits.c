@@ -66,7 +66,8 @@ static void short_sleeps_spin(void)
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		return;
 	CHECK(processor_time(GIL_WAIT_SLEEP, 200 * US) > 190 * US);
-	CHECK(processor_time(GIL_WAIT_SLEEP, 500 * US) < 200 * US);
+	CHECK(processor_time(GIL_WAIT_SLEEP, 1500 * US) > 1400 * US);
+	CHECK(processor_time(GIL_WAIT_SLEEP, 5 * MS) < 1 * MS);
 }
 
 static volatile int stop;

@@ -255,8 +255,8 @@ pub struct Answer<'a> {
     /// that wait for their queue or for an operation on it also that of an
     /// operation which the board refused when it was too late to say so; once.
     pub observed: Observations,
-    /// Text that kernels printed, ready by the deadline, in the order of their
-    /// operations' ends; at most [`PRINTED_MAX`].
+    /// For a `Poll` without `waits`: text that kernels printed, ready by the
+    /// deadline, in the order of their operations' ends; at most [`PRINTED_MAX`].
     #[serde(borrow)]
     pub printed: &'a [u8],
     /// What else is ready: [`MORE_TEXT`], [`MORE_NOTICES`].
