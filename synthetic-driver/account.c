@@ -111,7 +111,7 @@ bool gil_account_pin(struct gil_account *account, u64 bytes)
 	       gil_take(&account->pinned, bytes, limit);
 }
 
-/* Whether one submission may name so many bytes of imports, which are charged already. */
+/* Whether one submission may name so many bytes of imports: the host makes a list of their extents. */
 bool gil_account_names(u64 bytes)
 {
 	return bytes <= READ_ONCE(max_pinned);

@@ -8,10 +8,11 @@
 
 #include "gil_internal.h"
 
+/* A chain that begins in a block's pages; without a block, all its pages are its own. */
 void gil_chain_init(struct gil_chain *chain, struct gil_block *block)
 {
-	chain->memory = block->memory;
-	chain->used = 0;
+	chain->memory = block ? block->memory : NULL;
+	chain->used = block ? 0 : GIL_BLOCK_EXTENT_PAGES;
 	chain->tail = NULL;
 	INIT_LIST_HEAD(&chain->extra);
 }
@@ -79,8 +80,8 @@ int gil_chain_add(struct gil_chain *chain, u64 gpa, u64 len)
 }
 
 /*
- * Writes a held region's chain, and its entry in the region table. After an
- * error, the caller frees the chain as usual.
+ * Writes a held region's chain, if it is no import's, and its entry in the region
+ * table. After an error, the caller frees the chain as usual.
  */
 int gil_chain_region(struct gil_chain *chain,
 		     const struct gil_user_region *region,
@@ -91,16 +92,19 @@ int gil_chain_region(struct gil_chain *chain,
 	unsigned int i;
 	int err;
 
+	out->len = region->len;
+	out->dir = region->dir;
+	out->reserved = 0;
+	if (region->import) {
+		out->extents = gil_import_extents(region->import, region->addr,
+						  &out->skip);
+		return 0;
+	}
 	err = gil_chain_begin(chain);
 	if (err)
 		return err;
-	out->len = region->len;
 	out->extents = virt_to_phys(chain->tail);
-	out->dir = region->dir;
-	out->reserved = 0;
-	if (region->import)
-		return gil_import_chain(region->import, region->addr,
-					region->len, chain);
+	out->skip = 0;
 	for (i = 0; i < region->page_count; i++) {
 		u64 len = min_t(u64, PAGE_SIZE - offset, left);
 
@@ -116,7 +120,7 @@ int gil_chain_region(struct gil_chain *chain,
 	return 0;
 }
 
-/* Frees the pages beyond the block's. The host has read them by now. */
+/* Frees the pages beyond the block's. The host has read them by now, or no more will. */
 void gil_chain_free(struct gil_chain *chain)
 {
 	struct page *page, *next;

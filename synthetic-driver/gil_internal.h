@@ -244,8 +244,7 @@ long gil_forget(struct gil_session *session, u64 id);
 struct gil_import *gil_import_get(struct gil_session *session, u32 id);
 void gil_import_put(struct gil_import *import);
 bool gil_import_has(const struct gil_import *import, u64 offset, u64 len);
-int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
-		     struct gil_chain *chain);
+u64 gil_import_extents(const struct gil_import *import, u64 offset, u64 *skip);
 void gil_imports_free(struct gil_session *session);
 
 /* kernel.c: for other modules, with what of the above they need */

@@ -39,11 +39,10 @@ MODULE_IMPORT_NS(DMA_BUF);
 /* Imports that a session may have. */
 #define GIL_IMPORTS_MAX 4096
 
-/* A contiguous part of an import. */
-struct gil_piece {
-	u64 offset; /* in the import */
-	u64 gpa;
-	u64 len;
+/* What a page of an import's extents describes. */
+struct gil_part {
+	u64 offset; /* in the import, of the page's first extent */
+	struct gil_extent_page *page;
 };
 
 struct gil_import {
@@ -56,8 +55,11 @@ struct gil_import {
 	unsigned long page_count;
 	u64 size;
 	u64 charged;
-	unsigned int piece_count;
-	struct gil_piece *pieces;
+	/* Written once: the host reads it at each submission, and nobody writes it again. */
+	struct gil_chain chain;
+	struct gil_extent_page *first;
+	unsigned int part_count;
+	struct gil_part *parts;
 };
 
 /* What buffers are attached to. */
@@ -83,28 +85,58 @@ void gil_imports_exit(void)
 	platform_device_unregister(gil_importer);
 }
 
-/* Writes the pieces of a mapped buffer; returns how many bytes they are. */
-static u64 gil_import_pieces(struct gil_import *import)
+/* Notes where in the import each page of its chain begins. */
+static int gil_import_index(struct gil_import *import)
 {
-	struct gil_piece *last = NULL;
-	struct scatterlist *sg;
+	struct gil_extent_page *page;
+	unsigned int i, count = 1;
 	u64 offset = 0;
-	unsigned int i;
 
-	for_each_sgtable_sg(import->table, sg, i) {
-		if (!sg_page(sg))
+	for (page = import->first; page->next; page = phys_to_virt(page->next))
+		count++;
+	import->parts = kvmalloc_array(count, sizeof(*import->parts),
+				       GFP_KERNEL_ACCOUNT);
+	if (!import->parts)
+		return -ENOMEM;
+	import->part_count = count;
+	for (page = import->first, count = 0;; page = phys_to_virt(page->next)) {
+		import->parts[count].offset = offset;
+		import->parts[count++].page = page;
+		if (!page->next)
 			return 0;
-		if (last && last->gpa + last->len == sg_phys(sg)) {
-			last->len += sg->length;
-		} else {
-			last = &import->pieces[import->piece_count++];
-			last->offset = offset;
-			last->gpa = sg_phys(sg);
-			last->len = sg->length;
-		}
-		offset += sg->length;
+		for (i = 0; i < page->count; i++)
+			offset += page->extent[i].len;
 	}
-	return offset;
+}
+
+static int gil_import_begin(struct gil_import *import)
+{
+	int err = gil_chain_begin(&import->chain);
+
+	import->first = import->chain.tail;
+	return err;
+}
+
+/* Writes the chain of a mapped buffer. */
+static int gil_import_buffer_chain(struct gil_import *import)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	u64 len = 0;
+	int err = gil_import_begin(import);
+
+	if (err)
+		return err;
+	for_each_sgtable_sg(import->table, sg, i) {
+		/* A device's own memory has no pages that the host could name. */
+		if (!sg_page(sg))
+			return -EOPNOTSUPP;
+		err = gil_chain_add(&import->chain, sg_phys(sg), sg->length);
+		if (err)
+			return err;
+		len += sg->length;
+	}
+	return len < import->size ? -EOPNOTSUPP : gil_import_index(import);
 }
 
 static int gil_import_map(struct gil_import *import)
@@ -128,13 +160,7 @@ static int gil_import_map(struct gil_import *import)
 		import->table = NULL;
 		return err;
 	}
-	import->pieces = kvmalloc_array(import->table->orig_nents,
-					sizeof(*import->pieces),
-					GFP_KERNEL_ACCOUNT);
-	if (!import->pieces)
-		return -ENOMEM;
-	/* A device's own memory has no pages that the host could name. */
-	return gil_import_pieces(import) < import->size ? -EOPNOTSUPP : 0;
+	return gil_import_buffer_chain(import);
 }
 
 static void gil_import_release(struct kref *kref)
@@ -142,7 +168,8 @@ static void gil_import_release(struct kref *kref)
 	struct gil_import *import =
 		container_of(kref, struct gil_import, kref);
 
-	kvfree(import->pieces);
+	kvfree(import->parts);
+	gil_chain_free(&import->chain);
 	if (import->page_count)
 		unpin_user_pages_dirty_lock(import->pages, import->page_count,
 					    true);
@@ -187,6 +214,7 @@ static struct gil_import *gil_import_create(struct gil_session *session, int fd)
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&import->kref);
+	gil_chain_init(&import->chain, NULL);
 	import->account = session->account;
 	import->size = import->buffer->size;
 	import->charged = import->size;
@@ -223,40 +251,22 @@ static int gil_import_pin(struct gil_import *import, unsigned long addr,
 	return 0;
 }
 
-/* Whether a page does not lie behind the one before it. */
-static bool gil_begins_piece(const struct gil_import *import, unsigned long i)
+/* Writes the chain of pinned pages, the first byte `skip` bytes into the first page. */
+static int gil_import_user_chain(struct gil_import *import, u64 skip)
 {
-	return !i || page_to_phys(import->pages[i]) !=
-			     page_to_phys(import->pages[i - 1]) + PAGE_SIZE;
-}
+	u64 left = import->size;
+	unsigned long i;
+	int err = gil_import_begin(import);
 
-/* Writes the pieces of pinned pages, the first byte `skip` bytes into the first page. */
-static int gil_import_divide(struct gil_import *import, u64 skip)
-{
-	struct gil_piece *last = NULL;
-	unsigned long i, count = 0;
-	u64 offset = 0;
+	for (i = 0; !err && i < import->page_count; i++) {
+		u64 len = min_t(u64, PAGE_SIZE - skip, left);
 
-	for (i = 0; i < import->page_count; i++)
-		count += gil_begins_piece(import, i);
-	import->pieces = kvmalloc_array(count, sizeof(*import->pieces),
-					GFP_KERNEL_ACCOUNT);
-	if (!import->pieces)
-		return -ENOMEM;
-	for (i = 0; i < import->page_count; i++) {
-		u64 len = min(PAGE_SIZE - skip, import->size - offset);
-
-		if (gil_begins_piece(import, i)) {
-			last = &import->pieces[import->piece_count++];
-			last->offset = offset;
-			last->gpa = page_to_phys(import->pages[i]) + skip;
-			last->len = 0;
-		}
-		last->len += len;
-		offset += len;
+		err = gil_chain_add(&import->chain,
+				    page_to_phys(import->pages[i]) + skip, len);
+		left -= len;
 		skip = 0;
 	}
-	return 0;
+	return err ?: gil_import_index(import);
 }
 
 static struct gil_import *gil_import_of_user(struct gil_session *session,
@@ -282,6 +292,7 @@ static struct gil_import *gil_import_of_user(struct gil_session *session,
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&import->kref);
+	gil_chain_init(&import->chain, NULL);
 	import->account = session->account;
 	import->charged = total * PAGE_SIZE;
 	import->size = len;
@@ -289,7 +300,7 @@ static struct gil_import *gil_import_of_user(struct gil_session *session,
 				       GFP_KERNEL_ACCOUNT);
 	err = import->pages ? gil_import_pin(import, addr, total) : -ENOMEM;
 	if (!err)
-		err = gil_import_divide(import, offset_in_page(addr));
+		err = gil_import_user_chain(import, offset_in_page(addr));
 	if (err) {
 		gil_import_put(import);
 		return ERR_PTR(err);
@@ -397,45 +408,21 @@ bool gil_import_has(const struct gil_import *import, u64 offset, u64 len)
 	return !check_add_overflow(offset, len, &end) && end <= import->size;
 }
 
-/* The piece with the byte at `offset`. */
-static unsigned int gil_import_find(const struct gil_import *import, u64 offset)
+/* Where the extents begin that have the byte at `offset`, and how many bytes are before it. */
+u64 gil_import_extents(const struct gil_import *import, u64 offset, u64 *skip)
 {
-	unsigned int low = 0, high = import->piece_count;
+	unsigned int low = 0, high = import->part_count;
 
 	while (high - low > 1) {
 		unsigned int mid = low + (high - low) / 2;
 
-		if (import->pieces[mid].offset <= offset)
+		if (import->parts[mid].offset <= offset)
 			low = mid;
 		else
 			high = mid;
 	}
-	return low;
-}
-
-/* Adds the bytes of a region that is a part of an import to its chain. */
-int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
-		     struct gil_chain *chain)
-{
-	const struct gil_piece *piece =
-		&import->pieces[gil_import_find(import, offset)];
-	int err;
-
-	while (len) {
-		u64 skip = offset - piece->offset;
-		u64 part = min(piece->len - skip, len);
-
-		err = gil_chain_add(chain, piece->gpa + skip, part);
-		if (err)
-			return err;
-		offset += part;
-		len -= part;
-		piece++;
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
-	}
-	return 0;
+	*skip = offset - import->parts[low].offset;
+	return virt_to_phys(import->parts[low].page);
 }
 
 /* The session is gone: nothing of it is named any more. */

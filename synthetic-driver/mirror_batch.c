@@ -169,6 +169,7 @@ static struct gil_mbox_region *gil_mirror_region(struct gil_mirror_batch *batch,
 		return NULL;
 	region->len = len;
 	region->extents = virt_to_phys(batch->chain.tail);
+	region->skip = 0;
 	region->dir = dir;
 	region->reserved = 0;
 	batch->region_count++;

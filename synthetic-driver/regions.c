@@ -84,8 +84,8 @@ struct gil_transfer *gil_transfer_create(struct gil_session *session,
 			return ERR_PTR(err);
 		}
 		/*
-		 * An import's pages are counted already, but each region that
-		 * names them has extents of its own.
+		 * An import's pages are counted already, but the host makes a
+		 * list of each region's extents.
 		 */
 		if (transfer->region[i].import) {
 			imported += transfer->region[i].len;

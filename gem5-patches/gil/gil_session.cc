@@ -225,6 +225,7 @@ Session::describeRegion(Process &process, const gil_region &region,
     if (error)
         return error;
     out.len = region.len;
+    out.skip = 0;
     out.dir = region.dir;
     out.reserved = 0;
     out.extents = writeChain(extents);

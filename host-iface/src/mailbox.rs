@@ -248,7 +248,7 @@ fn region(
     }
     let failed = |error| MailboxError::Memory { gpa, error };
     let most = len.0 / EXTENT_UNIT + EXTENTS_FREE;
-    let list = extents(memory, gpa, raw.extents, most)?;
+    let list = extents(memory, gpa, raw, most)?;
     let extents =
         Extents::new(list, len).map_err(|error| MailboxError::Extents { index, error })?;
     for extent in extents.iter() {
@@ -262,30 +262,58 @@ fn region(
     })
 }
 
-/// Follows a chain of extent pages, of at most `most` extents in all.
+/// Follows a chain of extent pages to the region's end, over at most `most` extents of its.
 fn extents(
     memory: &dyn GuestMemory,
     gpa: GuestAddress,
-    first: GuestAddress,
+    raw: &MailboxRegion,
     most: u64,
 ) -> Result<Vec<Extent>, MailboxError> {
     let mut list = Vec::new();
+    let (mut skip, mut left) = (raw.skip.0, raw.len.0);
     let mut page = ExtentPage::new_zeroed();
-    page.next = first;
+    page.next = raw.extents;
     loop {
         let read = memory.read(page.next, page.as_mut_bytes());
         read.map_err(|error| MailboxError::Memory { gpa, error })?;
         let count = page.count as usize;
-        let total = list.len() as u64 + u64::from(page.count);
         // No empty page: a chain that loops reaches the bound.
-        if !(1..=EXTENTS_PER_PAGE).contains(&count) || total > most {
-            return field("extent count", total);
+        if !(1..=EXTENTS_PER_PAGE).contains(&count) {
+            return field("extent count", list.len() as u64 + u64::from(page.count));
         }
-        list.extend_from_slice(&page.extent[..count]);
-        if page.next == GuestAddress(0) {
+        for extent in &page.extent[..count] {
+            list.extend(part(*extent, &mut skip, &mut left));
+        }
+        if list.len() as u64 > most {
+            return field("extent count", list.len() as u64);
+        }
+        if skip != 0 {
+            return field("region skip", raw.skip.0);
+        }
+        if left == 0 || page.next == GuestAddress(0) {
             return Ok(list);
         }
     }
+}
+
+/// What is the region's of an extent: neither the bytes before it, of which `skip` are left,
+/// nor what is behind it, of which `left` bytes are left. None if that is nothing.
+fn part(extent: Extent, skip: &mut u64, left: &mut u64) -> Option<Extent> {
+    if *left == 0 {
+        return None;
+    }
+    // Refused with all its bytes: no region has it.
+    if extent.len.is_zero() || extent.gpa.checked_add(extent.len).is_none() {
+        return Some(extent);
+    }
+    let before = extent.len.0.min(*skip);
+    let len = (extent.len.0 - before).min(*left);
+    *skip -= before;
+    *left -= len;
+    (len != 0).then_some(Extent {
+        gpa: extent.gpa.saturating_add(GuestLength(before)),
+        len: GuestLength(len),
+    })
 }
 
 /// Writes the answer where the driver waits for it: the reply first, then the

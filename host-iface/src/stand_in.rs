@@ -246,7 +246,8 @@ impl Driver {
     /// Its chain of pages begins at `page`; returns the next free one.
     fn put_region(&self, index: u64, one: &Region, mut page: u64) -> u64 {
         let len: u64 = one.extents.iter().map(|extent| extent.1).sum();
-        let numbers = [len, page, one.dir];
+        let skip = 0;
+        let numbers = [len, page, skip, one.dir];
         let entry: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
         self.write(REGIONS + index * size_of::<MailboxRegion>() as u64, &entry);
         let mut pages = one.extents.chunks(self.extents_per_page).peekable();

@@ -115,7 +115,7 @@ impl Guest {
         let entry = REGIONS + index * size_of::<MailboxRegion>() as u64;
         self.put(entry, &len.to_le_bytes());
         self.put(entry + 8, &first.to_le_bytes());
-        self.put(entry + 16, &IN.to_le_bytes());
+        self.put(entry + 24, &IN.to_le_bytes());
         let pages: Vec<_> = extents.chunks(a_page).collect();
         for (n, page) in pages.iter().enumerate() {
             let gpa = first + n as u64 * 0x1000;
@@ -358,6 +358,40 @@ fn regions_are_read_through_their_chains() {
 }
 
 #[test]
+fn regions_may_be_parts_of_chains() {
+    let extent = |gpa, len| Extent {
+        gpa: GuestAddress(gpa),
+        len: GuestLength(len),
+    };
+    let part = |len: u64, skip: u64, a_page| {
+        let guest = Guest::new();
+        let all = [extent(BASE, 10), extent(BASE + 20, 30), extent(BASE + 60, 40)];
+        guest.region(0, len, &all, a_page);
+        guest.put(REGIONS + 16, &skip.to_le_bytes());
+        let read = guest.submission()?;
+        Ok(read.regions[0].extents.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(part(1, 0, 2).unwrap(), [extent(BASE, 1)]);
+    assert_eq!(part(3, 9, 2).unwrap(), [extent(BASE + 9, 1), extent(BASE + 20, 2)]);
+    assert_eq!(part(30, 10, 2).unwrap(), [extent(BASE + 20, 30)]);
+    assert_eq!(part(41, 39, 2).unwrap(), [extent(BASE + 49, 1), extent(BASE + 60, 40)]);
+    assert_eq!(part(40, 40, 3).unwrap(), [extent(BASE + 60, 40)]);
+    // Behind the chain's end, and not in its first page.
+    assert!(matches!(part(41, 40, 3), Err(MailboxError::Extents { .. })));
+    for (skip, a_page) in [(41, 2), (81, 3), (u64::MAX, 3)] {
+        assert_eq!(refused(part(1, skip, a_page)), ("region skip", skip));
+    }
+    // At the address space's end, of which nothing is left out.
+    for bad in [extent(u64::MAX - 8, 16), extent(BASE, 0)] {
+        let guest = Guest::new();
+        guest.region(0, 4, &[bad, extent(BASE, 20)], 2);
+        guest.put(REGIONS + 16, &12u64.to_le_bytes());
+        let error = guest.submission().unwrap_err();
+        assert!(matches!(error, MailboxError::Extents { .. }), "{error}");
+    }
+}
+
+#[test]
 fn regions_are_no_longer_than_ram_together() {
     let extent = |gpa, len| Extent {
         gpa: GuestAddress(gpa),
@@ -392,7 +426,7 @@ fn regions_are_no_longer_than_ram_together() {
     );
     let guest = Guest::new();
     guest.region(0, 8, &apart(1, 8), 1);
-    guest.put(REGIONS + 16, &9u32.to_le_bytes());
+    guest.put(REGIONS + 24, &9u32.to_le_bytes());
     assert_eq!(refused(guest.submission()), ("region dir", 9));
 }
 
@@ -423,7 +457,7 @@ fn pages_hold_a_bounded_number_of_extents() {
 #[test]
 fn chains_end_where_they_loop_or_leave_ram() {
     let guest = Guest::new();
-    guest.region(0, 64, &apart(1, 64), 1);
+    guest.region(0, 6400, &apart(1, 64), 1);
     guest.put(PAGES, &PAGES.to_le_bytes());
     assert_eq!(refused(guest.submission()).0, "extent count");
     guest.put(PAGES, &(BASE + SIZE - 8).to_le_bytes());

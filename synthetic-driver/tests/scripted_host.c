@@ -110,12 +110,15 @@ static void *at(uint64_t gpa, uint64_t len)
 	return ram + (gpa - RAM_BASE);
 }
 
-/* Copies between a chain of extents and `data`; returns the extent count. */
-static uint32_t copy_chain(uint64_t gpa, uint64_t len, uint8_t *data, bool out)
+/* Copies between a region and `data`; returns the extent count. No region here is an import's. */
+static uint32_t copy_chain(struct gil_mbox_region *region, uint8_t *data, bool out)
 {
+	uint64_t gpa = region->extents, len = region->len;
 	uint32_t extents = 0;
 	uint64_t done = 0;
 
+	if (region->skip)
+		fail("%llu bytes before a region", (unsigned long long)region->skip);
 	while (gpa) {
 		struct gil_extent_page *page = at(gpa, sizeof(*page));
 
@@ -214,7 +217,7 @@ static void move_data(struct gil_mailbox *mailbox, struct script *script)
 	uint8_t *data = malloc(region[0].len + 1);
 
 	script->extents =
-		copy_chain(region[0].extents, region[0].len, data, false);
+		copy_chain(&region[0], data, false);
 	if (mailbox->region_count < 2 || region[1].len != region[0].len) {
 		free(data);
 		return;
@@ -225,7 +228,7 @@ static void move_data(struct gil_mailbox *mailbox, struct script *script)
 		hold(mailbox, &region[1], data);
 		return;
 	}
-	copy_chain(region[1].extents, region[1].len, data, true);
+	copy_chain(&region[1], data, true);
 	free(data);
 }
 

@@ -19,7 +19,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GIL_ABI_VERSION 3
+#define GIL_ABI_VERSION 4
 #define GIL_DEVICE_NAME "gil"
 
 /* Bounds. What is larger travels in regions. */
@@ -244,8 +244,11 @@ struct gil_extent_page {
 };
 
 struct gil_mbox_region {
-	__u64 len;     /* bytes; equals the sum of its extents */
+	__u64 len;     /* bytes, not 0 */
 	__u64 extents; /* gpa of the first struct gil_extent_page */
+	/* Bytes of the first page's extents before the region. Its chain may go on behind it:
+	 * that of an import is written once. */
+	__u64 skip;
 	__u32 dir;     /* GIL_DIR_* */
 	__u32 reserved;
 };

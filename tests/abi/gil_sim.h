@@ -118,6 +118,7 @@ static inline void put_region(struct sim *sim, uint32_t index, uint64_t gpa, uin
 	page->extent[0].len = len;
 	region->len = len;
 	region->extents = page_gpa;
+	region->skip = 0;
 	region->dir = dir;
 	region->reserved = 0;
 }

@@ -398,10 +398,13 @@ pub struct Answer {
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct MailboxRegion {
-    /// Bytes: the sum of its extents.
+    /// Bytes, not 0.
     pub len: GuestLength,
     /// Where the first [`ExtentPage`] is.
     pub extents: GuestAddress,
+    /// Bytes of the first page's extents before the region. Its chain may go on
+    /// behind it: that of an import is written once.
+    pub skip: GuestLength,
     /// See [`dir`].
     pub dir: u32,
     /// 0.

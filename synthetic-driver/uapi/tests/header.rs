@@ -108,7 +108,7 @@ fn layouts(all: &mut BTreeMap<String, u64>) {
         reply request_len reply_cap,
         in answer: status reply_len deadline_ns wait_kind flags released_count
         reserved released attention_ns);
-    layout!(all, MailboxRegion, "gil_mbox_region", len extents dir reserved);
+    layout!(all, MailboxRegion, "gil_mbox_region", len extents skip dir reserved);
     layout!(all, Extent, "gil_extent", gpa len);
     layout!(all, disks::Disk, "gil_disk", gpa len);
     layout!(all, disks::Disks, "gil_disks", magic count disk);
