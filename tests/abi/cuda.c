@@ -884,6 +884,24 @@ _Static_assert(SAME(__typeof__(&cuStreamWriteValue64_ptsz), CUresult (*)(CUstrea
 	"cuStreamWriteValue64_ptsz");
 _Static_assert(SAME(__typeof__(&cuStreamWriteValue64_v2_ptsz), CUresult (*)(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)),
 	"cuStreamWriteValue64_v2_ptsz");
+_Static_assert(SAME(__typeof__(&cuTensorMapEncodeTiled), CUresult (*)(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)),
+	"cuTensorMapEncodeTiled");
+_Static_assert(SAME(__typeof__(&cuTensorMapEncodeIm2col), CUresult (*)(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)),
+	"cuTensorMapEncodeIm2col");
+_Static_assert(SAME(__typeof__(&cuTensorMapEncodeIm2colWide), CUresult (*)(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)),
+	"cuTensorMapEncodeIm2colWide");
+_Static_assert(SAME(__typeof__(&cuTensorMapReplaceAddress), CUresult (*)(CUtensorMap *tensorMap, void *globalAddress)),
+	"cuTensorMapReplaceAddress");
+_Static_assert(SAME(__typeof__(&cuIpcGetEventHandle), CUresult (*)(CUipcEventHandle *pHandle, CUevent event)),
+	"cuIpcGetEventHandle");
+_Static_assert(SAME(__typeof__(&cuIpcOpenEventHandle), CUresult (*)(CUevent *phEvent, CUipcEventHandle handle)),
+	"cuIpcOpenEventHandle");
+_Static_assert(SAME(__typeof__(&cuIpcGetMemHandle), CUresult (*)(CUipcMemHandle *pHandle, CUdeviceptr dptr)),
+	"cuIpcGetMemHandle");
+_Static_assert(SAME(__typeof__(&cuIpcOpenMemHandle_v2), CUresult (*)(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)),
+	"cuIpcOpenMemHandle_v2");
+_Static_assert(SAME(__typeof__(&cuIpcCloseMemHandle), CUresult (*)(CUdeviceptr dptr)),
+	"cuIpcCloseMemHandle");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
@@ -924,6 +942,12 @@ _Static_assert(sizeof(CUsharedconfig) == sizeof(int32_t), "CUsharedconfig");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int32_t), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int32_t), "CUstreamCaptureStatus");
 _Static_assert(sizeof(CUsurfObject) == sizeof(uint64_t), "CUsurfObject");
+_Static_assert(sizeof(CUtensorMapDataType) == sizeof(int32_t), "CUtensorMapDataType");
+_Static_assert(sizeof(CUtensorMapFloatOOBfill) == sizeof(int32_t), "CUtensorMapFloatOOBfill");
+_Static_assert(sizeof(CUtensorMapIm2ColWideMode) == sizeof(int32_t), "CUtensorMapIm2ColWideMode");
+_Static_assert(sizeof(CUtensorMapInterleave) == sizeof(int32_t), "CUtensorMapInterleave");
+_Static_assert(sizeof(CUtensorMapL2promotion) == sizeof(int32_t), "CUtensorMapL2promotion");
+_Static_assert(sizeof(CUtensorMapSwizzle) == sizeof(int32_t), "CUtensorMapSwizzle");
 _Static_assert(sizeof(CUtexObject) == sizeof(uint64_t), "CUtexObject");
 _Static_assert(sizeof(cuuint32_t) == sizeof(uint32_t), "cuuint32_t");
 _Static_assert(sizeof(cuuint64_t) == sizeof(uint64_t), "cuuint64_t");
@@ -1088,6 +1112,8 @@ _Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->type), CUgraphNodeType)
 _Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->reserved0), int[3]), "CUgraphNodeParams.reserved0");
 _Static_assert(sizeof(((CUgraphNodeParams *)0)->reserved1) == sizeof(long long[29]), "CUgraphNodeParams.reserved1");
 _Static_assert(SAME(__typeof__(((CUgraphNodeParams *)0)->reserved2), long long), "CUgraphNodeParams.reserved2");
+_Static_assert(SAME(__typeof__(((CUipcEventHandle *)0)->reserved), char[64]), "CUipcEventHandle.reserved");
+_Static_assert(SAME(__typeof__(((CUipcMemHandle *)0)->reserved), char[64]), "CUipcMemHandle.reserved");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->id), CUlaunchAttributeID), "CUlaunchAttribute.id");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->pad), char[4]), "CUlaunchAttribute.pad");
 _Static_assert(SAME(__typeof__(((CUlaunchAttribute *)0)->value), CUlaunchAttributeValue), "CUlaunchAttribute.value");
@@ -1123,6 +1149,7 @@ _Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->srcLocHint), CUmemLoca
 _Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->dstLocHint), CUmemLocation), "CUmemcpyAttributes.dstLocHint");
 _Static_assert(SAME(__typeof__(((CUmemcpyAttributes *)0)->flags), unsigned int), "CUmemcpyAttributes.flags");
 _Static_assert(SAME(__typeof__(((CUstreamBatchMemOpParams *)0)->pad), cuuint64_t[6]), "CUstreamBatchMemOpParams.pad");
+_Static_assert(SAME(__typeof__(((CUtensorMap *)0)->opaque), cuuint64_t[16]), "CUtensorMap.opaque");
 _Static_assert(SAME(__typeof__(((CUuuid *)0)->bytes), char[16]), "CUuuid.bytes");
 
 _Static_assert((int64_t)(CUDA_ERROR_ALREADY_MAPPED) == 208, "CUDA_ERROR_ALREADY_MAPPED");

@@ -5,7 +5,8 @@
  *
  * A line a row: kind, instructions a call, name. Kinds: `launch` and `batched` (travel in a
  * batch; of a thousand calls, with the doorbells that take them along), `answer` (has an
- * answer). */
+ * answer), `registered` (the same, with memory that the driver pinned once), `pages` (with
+ * memory whose pages are found each time). */
 #include "cuda_driver.h"
 
 #define GROUPS 9 /* whose median counts */
@@ -57,6 +58,8 @@ static CUstream stream;
 static CUevent event;
 static CUdeviceptr memory;
 static unsigned char bytes[64];
+static unsigned char *large; /* the bytes of a matrix */
+#define LARGE (320 * 320 * sizeof(double))
 
 static void launch(CUfunction function, void **params, CUstream on)
 {
@@ -109,6 +112,20 @@ static void copy_up(int n)
 		abort();
 }
 
+static void large_up(int n)
+{
+	(void)n;
+	if (cuMemcpyHtoD_v2(memory, large, LARGE) != CUDA_SUCCESS)
+		abort();
+}
+
+static void large_down(int n)
+{
+	(void)n;
+	if (cuMemcpyDtoH_v2(large, memory, LARGE) != CUDA_SUCCESS)
+		abort();
+}
+
 static void synchronize(int n)
 {
 	launch_none(n);
@@ -125,7 +142,7 @@ int main(void)
 	if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate_v2(&context, 0, device) ||
 	    cuModuleLoadData(&module, kernels) || cuModuleGetFunction(&none, module, "none") ||
 	    cuModuleGetFunction(&three, module, "three") || cuModuleGetFunction(&eight, module, "eight") ||
-	    cuStreamCreate(&stream, 1) || cuEventCreate(&event, 0) || cuMemAlloc_v2(&memory, 4096))
+	    cuStreamCreate(&stream, 1) || cuEventCreate(&event, 0) || cuMemAlloc_v2(&memory, LARGE))
 		return 1;
 	row("launch", "cuLaunchKernel, no parameter", CALLS, launch_none);
 	row("launch", "cuLaunchKernel, 3 parameters", CALLS, launch_three);
@@ -133,6 +150,14 @@ int main(void)
 	row("large", "cuLaunchKernel, 8 parameters", CALLS, launch_eight);
 	row("batched", "cuEventRecord", CALLS, record);
 	row("answer", "cuMemcpyHtoD, 64 bytes", 100, copy_up);
+	large = malloc(LARGE);
+	memset(large, 1, LARGE);
+	row("pages", "cuMemcpyHtoD, 819,200 bytes", 20, large_up);
+	row("pages", "cuMemcpyDtoH, 819,200 bytes", 20, large_down);
+	if (cuMemHostRegister_v2(large, LARGE, 0) != CUDA_SUCCESS)
+		return 1;
+	row("registered", "cuMemcpyHtoD, 819,200 bytes, registered", 20, large_up);
+	row("registered", "cuMemcpyDtoH, 819,200 bytes, registered", 20, large_down);
 	row("answer", "cuLaunchKernel and cuStreamSynchronize", 100, synchronize);
 	return 0;
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `batched`, `bytes`, `launch` or `large`; the
+    /// `kernel`, `local`, `answer`, `region`, `post`, `callback`, `batched`, `bytes`, `launch`, `large`,
+    /// `registered` or `pages`; the
     /// programs say what they are.
     pub kind: String,
     /// Guest instructions a call.

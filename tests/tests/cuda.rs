@@ -119,6 +119,18 @@ fn memory_is_mapped_by_hand() {
     passes("tests/guest/cuda_virtual.c", "cuda_virtual", &calls);
 }
 
+/// Maps by which a kernel copies boxes of a tensor are the driver's, whatever a program asks.
+#[test]
+fn tensor_maps_are_encoded_by_the_driver() {
+    let calls = [
+        "cuTensorMapEncodeTiled",
+        "cuTensorMapEncodeIm2col",
+        "cuTensorMapEncodeIm2colWide",
+        "cuTensorMapReplaceAddress",
+    ];
+    passes("tests/guest/cuda_tensor_maps.c", "cuda_tensor_maps", &calls);
+}
+
 /// Launches with attributes, functions of the program's on streams, default streams of threads.
 #[test]
 fn launches_come_in_their_order() {

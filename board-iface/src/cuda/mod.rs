@@ -38,6 +38,7 @@ mod rectangles;
 pub mod session;
 mod shared;
 pub mod support;
+mod tensor_maps;
 mod textures;
 mod virtual_memory;
 

@@ -29,6 +29,7 @@ mod pools;
 mod rectangles;
 mod spaces;
 mod state;
+mod tensor_maps;
 
 use device::{attribute, function_attribute};
 use gil_cuda_common::image::{self, Image, Memory};

@@ -954,6 +954,24 @@ pub const GIL_SHARE_FREE: Op = Op::new(API, 1004);
 pub const GIL_SHARE_UP: Op = Op::new(API, 1005);
 /// `gilShareDown`.
 pub const GIL_SHARE_DOWN: Op = Op::new(API, 1006);
+/// `cuTensorMapEncodeTiled`.
+pub const CU_TENSOR_MAP_ENCODE_TILED: Op = Op::new(API, 1007);
+/// `cuTensorMapEncodeIm2col`.
+pub const CU_TENSOR_MAP_ENCODE_IM2COL: Op = Op::new(API, 1008);
+/// `cuTensorMapEncodeIm2colWide`.
+pub const CU_TENSOR_MAP_ENCODE_IM2COL_WIDE: Op = Op::new(API, 1009);
+/// `cuTensorMapReplaceAddress`.
+pub const CU_TENSOR_MAP_REPLACE_ADDRESS: Op = Op::new(API, 1010);
+/// `cuIpcGetEventHandle`.
+pub const CU_IPC_GET_EVENT_HANDLE: Op = Op::new(API, 1011);
+/// `cuIpcOpenEventHandle`.
+pub const CU_IPC_OPEN_EVENT_HANDLE: Op = Op::new(API, 1012);
+/// `cuIpcGetMemHandle`.
+pub const CU_IPC_GET_MEM_HANDLE: Op = Op::new(API, 1013);
+/// `cuIpcOpenMemHandle_v2`.
+pub const CU_IPC_OPEN_MEM_HANDLE_V2: Op = Op::new(API, 1014);
+/// `cuIpcCloseMemHandle`.
+pub const CU_IPC_CLOSE_MEM_HANDLE: Op = Op::new(API, 1015);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -3041,6 +3059,51 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 1006,
         name: "gilShareDown",
         class: Some(crate::envelope::Class::Enqueue),
+    },
+    crate::call::CallInfo {
+        entry: 1007,
+        name: "cuTensorMapEncodeTiled",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1008,
+        name: "cuTensorMapEncodeIm2col",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1009,
+        name: "cuTensorMapEncodeIm2colWide",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1010,
+        name: "cuTensorMapReplaceAddress",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1011,
+        name: "cuIpcGetEventHandle",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1012,
+        name: "cuIpcOpenEventHandle",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1013,
+        name: "cuIpcGetMemHandle",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1014,
+        name: "cuIpcOpenMemHandle_v2",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1015,
+        name: "cuIpcCloseMemHandle",
+        class: None,
     },
 ];
 
@@ -5208,6 +5271,97 @@ pub struct GilShareDownArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilShareDownReply {
     pub result: i32,
+}
+
+/// Arguments of `cuTensorMapEncodeTiled`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeTiledArgs {
+    pub current: Handle,
+    pub data_type: i32,
+    pub address: u64,
+    pub dims: Vec<u64>,
+    pub strides: Vec<u64>,
+    pub box_dims: Vec<u64>,
+    pub element_strides: Vec<u64>,
+    pub interleave: i32,
+    pub swizzle: i32,
+    pub promotion: i32,
+    pub fill: i32,
+}
+
+/// Reply of `cuTensorMapEncodeTiled`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeTiledReply {
+    pub result: i32,
+    pub map: Vec<u64>,
+}
+
+/// Arguments of `cuTensorMapEncodeIm2col`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeIm2colArgs {
+    pub current: Handle,
+    pub data_type: i32,
+    pub address: u64,
+    pub dims: Vec<u64>,
+    pub strides: Vec<u64>,
+    pub lower: Vec<u64>,
+    pub upper: Vec<u64>,
+    pub channels: u32,
+    pub pixels: u32,
+    pub element_strides: Vec<u64>,
+    pub interleave: i32,
+    pub swizzle: i32,
+    pub promotion: i32,
+    pub fill: i32,
+}
+
+/// Reply of `cuTensorMapEncodeIm2col`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeIm2colReply {
+    pub result: i32,
+    pub map: Vec<u64>,
+}
+
+/// Arguments of `cuTensorMapEncodeIm2colWide`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeIm2colWideArgs {
+    pub current: Handle,
+    pub data_type: i32,
+    pub address: u64,
+    pub dims: Vec<u64>,
+    pub strides: Vec<u64>,
+    pub lower_width: i32,
+    pub upper_width: i32,
+    pub channels: u32,
+    pub pixels: u32,
+    pub element_strides: Vec<u64>,
+    pub interleave: i32,
+    pub mode: i32,
+    pub swizzle: i32,
+    pub promotion: i32,
+    pub fill: i32,
+}
+
+/// Reply of `cuTensorMapEncodeIm2colWide`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapEncodeIm2colWideReply {
+    pub result: i32,
+    pub map: Vec<u64>,
+}
+
+/// Arguments of `cuTensorMapReplaceAddress`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapReplaceAddressArgs {
+    pub current: Handle,
+    pub map: Vec<u64>,
+    pub address: u64,
+}
+
+/// Reply of `cuTensorMapReplaceAddress`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuTensorMapReplaceAddressReply {
+    pub result: i32,
+    pub map: Vec<u64>,
 }
 
 /// What a call leaves behind in its session, by its arguments and its result, if it

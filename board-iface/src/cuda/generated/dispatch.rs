@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 137] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 141] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -166,6 +166,10 @@ static DISPATCH: [(u16, DispatchFn<Session>); 137] = [
     (1004, gil_share_free),
     (1005, gil_share_up),
     (1006, gil_share_down),
+    (1007, cu_tensor_map_encode_tiled),
+    (1008, cu_tensor_map_encode_im2col),
+    (1009, cu_tensor_map_encode_im2col_wide),
+    (1010, cu_tensor_map_replace_address),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -1951,6 +1955,44 @@ fn gil_share_down(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
     back_end::encode(&Board::gil_share_down(session, call, args)?)
 }
 
+fn cu_tensor_map_encode_tiled(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTensorMapEncodeTiledArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tensor_map_encode_tiled(session, call, args)?)
+}
+
+fn cu_tensor_map_encode_im2col(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTensorMapEncodeIm2colArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tensor_map_encode_im2col(session, call, args)?)
+}
+
+fn cu_tensor_map_encode_im2col_wide(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTensorMapEncodeIm2colWideArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tensor_map_encode_im2col_wide(
+        session, call, args,
+    )?)
+}
+
+fn cu_tensor_map_replace_address(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuTensorMapReplaceAddressArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_tensor_map_replace_address(session, call, args)?)
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -2255,6 +2297,22 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         1004 => back_end::encode(&wire::GilShareFreeReply { result }),
         1005 => back_end::encode(&wire::GilShareUpReply { result }),
         1006 => back_end::encode(&wire::GilShareDownReply { result }),
+        1007 => back_end::encode(&wire::CuTensorMapEncodeTiledReply {
+            result,
+            ..Default::default()
+        }),
+        1008 => back_end::encode(&wire::CuTensorMapEncodeIm2colReply {
+            result,
+            ..Default::default()
+        }),
+        1009 => back_end::encode(&wire::CuTensorMapEncodeIm2colWideReply {
+            result,
+            ..Default::default()
+        }),
+        1010 => back_end::encode(&wire::CuTensorMapReplaceAddressReply {
+            result,
+            ..Default::default()
+        }),
         _ => return None,
     })
 }

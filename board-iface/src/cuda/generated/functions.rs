@@ -271,6 +271,14 @@ pub struct Functions {
     pub cuFuncSetSharedMemConfig: Option<cuFuncSetSharedMemConfig_fn>,
     /// `cuCtxResetPersistingL2Cache`.
     pub cuCtxResetPersistingL2Cache: Option<cuCtxResetPersistingL2Cache_fn>,
+    /// `cuTensorMapEncodeTiled`.
+    pub cuTensorMapEncodeTiled: Option<cuTensorMapEncodeTiled_fn>,
+    /// `cuTensorMapEncodeIm2col`.
+    pub cuTensorMapEncodeIm2col: Option<cuTensorMapEncodeIm2col_fn>,
+    /// `cuTensorMapEncodeIm2colWide`.
+    pub cuTensorMapEncodeIm2colWide: Option<cuTensorMapEncodeIm2colWide_fn>,
+    /// `cuTensorMapReplaceAddress`.
+    pub cuTensorMapReplaceAddress: Option<cuTensorMapReplaceAddress_fn>,
 }
 
 impl Functions {
@@ -423,6 +431,10 @@ impl Functions {
                 cuCtxSetSharedMemConfig: function(find(c"cuCtxSetSharedMemConfig")),
                 cuFuncSetSharedMemConfig: function(find(c"cuFuncSetSharedMemConfig")),
                 cuCtxResetPersistingL2Cache: function(find(c"cuCtxResetPersistingL2Cache")),
+                cuTensorMapEncodeTiled: function(find(c"cuTensorMapEncodeTiled")),
+                cuTensorMapEncodeIm2col: function(find(c"cuTensorMapEncodeIm2col")),
+                cuTensorMapEncodeIm2colWide: function(find(c"cuTensorMapEncodeIm2colWide")),
+                cuTensorMapReplaceAddress: function(find(c"cuTensorMapReplaceAddress")),
             }
         }
     }

@@ -664,6 +664,49 @@ pub trait Memory {
 }
 
 /// Calls of one subject whose bodies are written by hand.
+pub trait TensorMaps {
+    /// `cuTensorMapEncodeTiled`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tensor_map_encode_tiled(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTensorMapEncodeTiledArgs,
+    ) -> Result<wire::CuTensorMapEncodeTiledReply, Refusal>;
+
+    /// `cuTensorMapEncodeIm2col`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tensor_map_encode_im2col(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTensorMapEncodeIm2colArgs,
+    ) -> Result<wire::CuTensorMapEncodeIm2colReply, Refusal>;
+
+    /// `cuTensorMapEncodeIm2colWide`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tensor_map_encode_im2col_wide(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTensorMapEncodeIm2colWideArgs,
+    ) -> Result<wire::CuTensorMapEncodeIm2colWideReply, Refusal>;
+
+    /// `cuTensorMapReplaceAddress`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_tensor_map_replace_address(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuTensorMapReplaceAddressArgs,
+    ) -> Result<wire::CuTensorMapReplaceAddressReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
 pub trait Textures {
     /// `cuTexObjectCreate`.
     ///

@@ -51,6 +51,12 @@ pub type CUsharedconfig = i32;
 pub type CUstreamCaptureMode = i32;
 pub type CUstreamCaptureStatus = i32;
 pub type CUsurfObject = u64;
+pub type CUtensorMapDataType = i32;
+pub type CUtensorMapFloatOOBfill = i32;
+pub type CUtensorMapIm2ColWideMode = i32;
+pub type CUtensorMapInterleave = i32;
+pub type CUtensorMapL2promotion = i32;
+pub type CUtensorMapSwizzle = i32;
 pub type CUtexObject = u64;
 pub type cuuint32_t = u32;
 pub type cuuint64_t = u64;
@@ -460,6 +466,20 @@ pub struct CUgraphNodeParams {
     pub reserved2: i64,
 }
 
+/// `CUipcEventHandle`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUipcEventHandle {
+    pub reserved: [c_char; 64],
+}
+
+/// `CUipcMemHandle`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUipcMemHandle {
+    pub reserved: [c_char; 64],
+}
+
 /// `CUlaunchAttribute`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -547,6 +567,13 @@ pub struct CUmemcpyAttributes {
 #[derive(Clone, Copy, Debug)]
 pub struct CUstreamBatchMemOpParams {
     pub pad: [cuuint64_t; 6],
+}
+
+/// `CUtensorMap`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUtensorMap {
+    pub opaque: [cuuint64_t; 16],
 }
 
 /// `CUuuid`.
@@ -2138,3 +2165,69 @@ pub type cuStreamWriteValue64_ptsz_fn =
 /// `cuStreamWriteValue64_v2_ptsz`.
 pub type cuStreamWriteValue64_v2_ptsz_fn =
     unsafe extern "C" fn(CUstream, CUdeviceptr, cuuint64_t, c_uint) -> CUresult;
+/// `cuTensorMapEncodeTiled`.
+pub type cuTensorMapEncodeTiled_fn = unsafe extern "C" fn(
+    *mut CUtensorMap,
+    CUtensorMapDataType,
+    cuuint32_t,
+    *mut c_void,
+    *const cuuint64_t,
+    *const cuuint64_t,
+    *const cuuint32_t,
+    *const cuuint32_t,
+    CUtensorMapInterleave,
+    CUtensorMapSwizzle,
+    CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill,
+) -> CUresult;
+/// `cuTensorMapEncodeIm2col`.
+pub type cuTensorMapEncodeIm2col_fn = unsafe extern "C" fn(
+    *mut CUtensorMap,
+    CUtensorMapDataType,
+    cuuint32_t,
+    *mut c_void,
+    *const cuuint64_t,
+    *const cuuint64_t,
+    *const c_int,
+    *const c_int,
+    cuuint32_t,
+    cuuint32_t,
+    *const cuuint32_t,
+    CUtensorMapInterleave,
+    CUtensorMapSwizzle,
+    CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill,
+) -> CUresult;
+/// `cuTensorMapEncodeIm2colWide`.
+pub type cuTensorMapEncodeIm2colWide_fn = unsafe extern "C" fn(
+    *mut CUtensorMap,
+    CUtensorMapDataType,
+    cuuint32_t,
+    *mut c_void,
+    *const cuuint64_t,
+    *const cuuint64_t,
+    c_int,
+    c_int,
+    cuuint32_t,
+    cuuint32_t,
+    *const cuuint32_t,
+    CUtensorMapInterleave,
+    CUtensorMapIm2ColWideMode,
+    CUtensorMapSwizzle,
+    CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill,
+) -> CUresult;
+/// `cuTensorMapReplaceAddress`.
+pub type cuTensorMapReplaceAddress_fn =
+    unsafe extern "C" fn(*mut CUtensorMap, *mut c_void) -> CUresult;
+/// `cuIpcGetEventHandle`.
+pub type cuIpcGetEventHandle_fn = unsafe extern "C" fn(*mut CUipcEventHandle, CUevent) -> CUresult;
+/// `cuIpcOpenEventHandle`.
+pub type cuIpcOpenEventHandle_fn = unsafe extern "C" fn(*mut CUevent, CUipcEventHandle) -> CUresult;
+/// `cuIpcGetMemHandle`.
+pub type cuIpcGetMemHandle_fn = unsafe extern "C" fn(*mut CUipcMemHandle, CUdeviceptr) -> CUresult;
+/// `cuIpcOpenMemHandle_v2`.
+pub type cuIpcOpenMemHandle_v2_fn =
+    unsafe extern "C" fn(*mut CUdeviceptr, CUipcMemHandle, c_uint) -> CUresult;
+/// `cuIpcCloseMemHandle`.
+pub type cuIpcCloseMemHandle_fn = unsafe extern "C" fn(CUdeviceptr) -> CUresult;

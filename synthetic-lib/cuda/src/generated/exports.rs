@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 409] = [
+static EXPORTS: [Export; 418] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -689,6 +689,26 @@ static EXPORTS: [Export; 409] = [
     Export {
         name: c"cuInit",
         address: cuInit as *const c_void,
+    },
+    Export {
+        name: c"cuIpcCloseMemHandle",
+        address: cuIpcCloseMemHandle as *const c_void,
+    },
+    Export {
+        name: c"cuIpcGetEventHandle",
+        address: cuIpcGetEventHandle as *const c_void,
+    },
+    Export {
+        name: c"cuIpcGetMemHandle",
+        address: cuIpcGetMemHandle as *const c_void,
+    },
+    Export {
+        name: c"cuIpcOpenEventHandle",
+        address: cuIpcOpenEventHandle as *const c_void,
+    },
+    Export {
+        name: c"cuIpcOpenMemHandle_v2",
+        address: cuIpcOpenMemHandle_v2 as *const c_void,
     },
     Export {
         name: c"cuKernelGetAttribute",
@@ -1615,6 +1635,22 @@ static EXPORTS: [Export; 409] = [
         address: cuSurfObjectGetResourceDesc as *const c_void,
     },
     Export {
+        name: c"cuTensorMapEncodeIm2col",
+        address: cuTensorMapEncodeIm2col as *const c_void,
+    },
+    Export {
+        name: c"cuTensorMapEncodeIm2colWide",
+        address: cuTensorMapEncodeIm2colWide as *const c_void,
+    },
+    Export {
+        name: c"cuTensorMapEncodeTiled",
+        address: cuTensorMapEncodeTiled as *const c_void,
+    },
+    Export {
+        name: c"cuTensorMapReplaceAddress",
+        address: cuTensorMapReplaceAddress as *const c_void,
+    },
+    Export {
         name: c"cuTexObjectCreate",
         address: cuTexObjectCreate as *const c_void,
     },
@@ -2055,6 +2091,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     ),
     (c"cuGraphUpload", 11010, c"cuGraphUpload"),
     (c"cuInit", 2000, c"cuInit"),
+    (c"cuIpcCloseMemHandle", 4010, c"cuIpcCloseMemHandle"),
+    (c"cuIpcGetEventHandle", 4010, c"cuIpcGetEventHandle"),
+    (c"cuIpcGetMemHandle", 4010, c"cuIpcGetMemHandle"),
+    (c"cuIpcOpenEventHandle", 4010, c"cuIpcOpenEventHandle"),
+    (c"cuIpcOpenMemHandle", 11000, c"cuIpcOpenMemHandle_v2"),
     (c"cuKernelGetAttribute", 12000, c"cuKernelGetAttribute"),
     (c"cuKernelGetFunction", 12000, c"cuKernelGetFunction"),
     (c"cuKernelGetLibrary", 12050, c"cuKernelGetLibrary"),
@@ -2351,6 +2392,22 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuSurfObjectGetResourceDesc",
         5000,
         c"cuSurfObjectGetResourceDesc",
+    ),
+    (
+        c"cuTensorMapEncodeIm2col",
+        12000,
+        c"cuTensorMapEncodeIm2col",
+    ),
+    (
+        c"cuTensorMapEncodeIm2colWide",
+        12080,
+        c"cuTensorMapEncodeIm2colWide",
+    ),
+    (c"cuTensorMapEncodeTiled", 12000, c"cuTensorMapEncodeTiled"),
+    (
+        c"cuTensorMapReplaceAddress",
+        12000,
+        c"cuTensorMapReplaceAddress",
     ),
     (c"cuTexObjectCreate", 5000, c"cuTexObjectCreate"),
     (c"cuTexObjectDestroy", 5000, c"cuTexObjectDestroy"),

@@ -3300,6 +3300,86 @@ pub trait Shared {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait TensorMaps {
+    /// `cuTensorMapEncodeTiled`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTensorMapEncodeTiled(
+        entry: u64,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        boxDim: *const cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
+    ) -> CUresult;
+
+    /// `cuTensorMapEncodeIm2col`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTensorMapEncodeIm2col(
+        entry: u64,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        pixelBoxLowerCorner: *const c_int,
+        pixelBoxUpperCorner: *const c_int,
+        channelsPerPixel: cuuint32_t,
+        pixelsPerColumn: cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
+    ) -> CUresult;
+
+    /// `cuTensorMapEncodeIm2colWide`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTensorMapEncodeIm2colWide(
+        entry: u64,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        pixelBoxLowerCornerWidth: c_int,
+        pixelBoxUpperCornerWidth: c_int,
+        channelsPerPixel: cuuint32_t,
+        pixelsPerColumn: cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        mode: CUtensorMapIm2ColWideMode,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
+    ) -> CUresult;
+
+    /// `cuTensorMapReplaceAddress`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuTensorMapReplaceAddress(
+        entry: u64,
+        tensorMap: *mut CUtensorMap,
+        globalAddress: *mut c_void,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Textures {
     /// `cuTexObjectCreate`.
     ///

@@ -15,7 +15,7 @@
 use crate::generated::manual::{
     AnyNodes, Arrays, Batches, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept,
     Launches, Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, PlainLaunches,
-    Request, Shared, Textures, Virtual,
+    Request, Shared, TensorMaps, Textures, Virtual,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -7226,4 +7226,235 @@ pub unsafe extern "C" fn cuStreamWriteValue64_v2_ptsz(
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::cuStreamWriteValue64_v2_ptsz(entry, stream, addr, value, flags) }
+}
+
+/// `cuTensorMapEncodeTiled`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTensorMapEncodeTiled")]
+pub unsafe extern "C" fn cuTensorMapEncodeTiled(
+    tensorMap: *mut CUtensorMap,
+    tensorDataType: CUtensorMapDataType,
+    tensorRank: cuuint32_t,
+    globalAddress: *mut c_void,
+    globalDim: *const cuuint64_t,
+    globalStrides: *const cuuint64_t,
+    boxDim: *const cuuint32_t,
+    elementStrides: *const cuuint32_t,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    l2Promotion: CUtensorMapL2promotion,
+    oobFill: CUtensorMapFloatOOBfill,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1007));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuTensorMapEncodeTiled(
+            entry,
+            tensorMap,
+            tensorDataType,
+            tensorRank,
+            globalAddress,
+            globalDim,
+            globalStrides,
+            boxDim,
+            elementStrides,
+            interleave,
+            swizzle,
+            l2Promotion,
+            oobFill,
+        )
+    }
+}
+
+/// `cuTensorMapEncodeIm2col`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTensorMapEncodeIm2col")]
+pub unsafe extern "C" fn cuTensorMapEncodeIm2col(
+    tensorMap: *mut CUtensorMap,
+    tensorDataType: CUtensorMapDataType,
+    tensorRank: cuuint32_t,
+    globalAddress: *mut c_void,
+    globalDim: *const cuuint64_t,
+    globalStrides: *const cuuint64_t,
+    pixelBoxLowerCorner: *const c_int,
+    pixelBoxUpperCorner: *const c_int,
+    channelsPerPixel: cuuint32_t,
+    pixelsPerColumn: cuuint32_t,
+    elementStrides: *const cuuint32_t,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    l2Promotion: CUtensorMapL2promotion,
+    oobFill: CUtensorMapFloatOOBfill,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1008));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuTensorMapEncodeIm2col(
+            entry,
+            tensorMap,
+            tensorDataType,
+            tensorRank,
+            globalAddress,
+            globalDim,
+            globalStrides,
+            pixelBoxLowerCorner,
+            pixelBoxUpperCorner,
+            channelsPerPixel,
+            pixelsPerColumn,
+            elementStrides,
+            interleave,
+            swizzle,
+            l2Promotion,
+            oobFill,
+        )
+    }
+}
+
+/// `cuTensorMapEncodeIm2colWide`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTensorMapEncodeIm2colWide")]
+pub unsafe extern "C" fn cuTensorMapEncodeIm2colWide(
+    tensorMap: *mut CUtensorMap,
+    tensorDataType: CUtensorMapDataType,
+    tensorRank: cuuint32_t,
+    globalAddress: *mut c_void,
+    globalDim: *const cuuint64_t,
+    globalStrides: *const cuuint64_t,
+    pixelBoxLowerCornerWidth: c_int,
+    pixelBoxUpperCornerWidth: c_int,
+    channelsPerPixel: cuuint32_t,
+    pixelsPerColumn: cuuint32_t,
+    elementStrides: *const cuuint32_t,
+    interleave: CUtensorMapInterleave,
+    mode: CUtensorMapIm2ColWideMode,
+    swizzle: CUtensorMapSwizzle,
+    l2Promotion: CUtensorMapL2promotion,
+    oobFill: CUtensorMapFloatOOBfill,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1009));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuTensorMapEncodeIm2colWide(
+            entry,
+            tensorMap,
+            tensorDataType,
+            tensorRank,
+            globalAddress,
+            globalDim,
+            globalStrides,
+            pixelBoxLowerCornerWidth,
+            pixelBoxUpperCornerWidth,
+            channelsPerPixel,
+            pixelsPerColumn,
+            elementStrides,
+            interleave,
+            mode,
+            swizzle,
+            l2Promotion,
+            oobFill,
+        )
+    }
+}
+
+/// `cuTensorMapReplaceAddress`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuTensorMapReplaceAddress")]
+pub unsafe extern "C" fn cuTensorMapReplaceAddress(
+    tensorMap: *mut CUtensorMap,
+    globalAddress: *mut c_void,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1010));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuTensorMapReplaceAddress(entry, tensorMap, globalAddress) }
+}
+
+/// `cuIpcGetEventHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuIpcGetEventHandle")]
+pub unsafe extern "C" fn cuIpcGetEventHandle(
+    _pHandle: *mut CUipcEventHandle,
+    event: CUevent,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1011));
+    Guest::returned(|| {
+        Object::find(Kind::Event, event)?;
+        <Guest as Helpers>::usable()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}
+
+/// `cuIpcOpenEventHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuIpcOpenEventHandle")]
+pub unsafe extern "C" fn cuIpcOpenEventHandle(
+    _phEvent: *mut CUevent,
+    _handle: CUipcEventHandle,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1012));
+    Guest::returned(|| {
+        <Guest as Helpers>::usable()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}
+
+/// `cuIpcGetMemHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuIpcGetMemHandle")]
+pub unsafe extern "C" fn cuIpcGetMemHandle(
+    _pHandle: *mut CUipcMemHandle,
+    _dptr: CUdeviceptr,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1013));
+    Guest::returned(|| {
+        <Guest as Helpers>::usable()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}
+
+/// `cuIpcOpenMemHandle_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuIpcOpenMemHandle_v2")]
+pub unsafe extern "C" fn cuIpcOpenMemHandle_v2(
+    _pdptr: *mut CUdeviceptr,
+    _handle: CUipcMemHandle,
+    _Flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1014));
+    Guest::returned(|| {
+        <Guest as Helpers>::usable()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}
+
+/// `cuIpcCloseMemHandle`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuIpcCloseMemHandle")]
+pub unsafe extern "C" fn cuIpcCloseMemHandle(_dptr: CUdeviceptr) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1015));
+    Guest::returned(|| {
+        <Guest as Helpers>::usable()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
 }

@@ -15,6 +15,7 @@ mod others;
 mod own_streams;
 pub(super) mod plain_launches;
 mod shared_memory;
+mod tensor_maps;
 mod textures;
 mod virtual_memory;
 

@@ -57,6 +57,7 @@ mod rectangles;
 mod shared;
 mod stream_attribute;
 mod streams;
+mod tensor_maps;
 mod textures;
 mod thread_end;
 mod virtual_memory;
