@@ -5,6 +5,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+typedef struct {
+	char bytes[64];
+} ipc_handle;
+
+CUresult cuIpcGetEventHandle(ipc_handle *handle, CUevent event);
+CUresult cuIpcOpenEventHandle(CUevent *event, ipc_handle handle);
+CUresult cuIpcGetMemHandle(ipc_handle *handle, CUdeviceptr place);
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *place, ipc_handle handle, unsigned int flags);
+CUresult cuIpcCloseMemHandle(CUdeviceptr place);
+
 static CUdevice device;
 static CUcontext context;
 static CUmodule module;
@@ -677,6 +687,27 @@ static void lasting(const char *trap, CUresult wanted)
 	OK(cuCtxSynchronize());
 }
 
+/* Memory and events of other processes are not offered, as the device says. */
+static void other_processes(void)
+{
+	ipc_handle handle = { { 0 } };
+	CUdeviceptr place, there = 1;
+	CUevent event, other;
+	int number;
+
+	OK(cuDeviceGetAttribute(&number, 125, 0));
+	IS(number == 0);
+	OK(cuMemAlloc_v2(&place, 64));
+	OK(cuEventCreate(&event, 2));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuIpcGetMemHandle(&handle, place));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuIpcOpenMemHandle_v2(&there, handle, 1));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuIpcCloseMemHandle(place));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuIpcGetEventHandle(&handle, event));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuIpcOpenEventHandle(&other, handle));
+	OK(cuEventDestroy_v2(event));
+	OK(cuMemFree_v2(place));
+}
+
 int main(void)
 {
 	before_init();
@@ -688,6 +719,7 @@ int main(void)
 	streams_and_events();
 	default_stream();
 	names();
+	other_processes();
 	forked();
 	lasting("trap_address", CUDA_ERROR_ILLEGAL_ADDRESS);
 	lasting("trap_assert", CUDA_ERROR_ASSERT);
