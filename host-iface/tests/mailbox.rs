@@ -365,16 +365,26 @@ fn regions_may_be_parts_of_chains() {
     };
     let part = |len: u64, skip: u64, a_page| {
         let guest = Guest::new();
-        let all = [extent(BASE, 10), extent(BASE + 20, 30), extent(BASE + 60, 40)];
+        let all = [
+            extent(BASE, 10),
+            extent(BASE + 20, 30),
+            extent(BASE + 60, 40),
+        ];
         guest.region(0, len, &all, a_page);
         guest.put(REGIONS + 16, &skip.to_le_bytes());
         let read = guest.submission()?;
         Ok(read.regions[0].extents.iter().collect::<Vec<_>>())
     };
     assert_eq!(part(1, 0, 2).unwrap(), [extent(BASE, 1)]);
-    assert_eq!(part(3, 9, 2).unwrap(), [extent(BASE + 9, 1), extent(BASE + 20, 2)]);
+    assert_eq!(
+        part(3, 9, 2).unwrap(),
+        [extent(BASE + 9, 1), extent(BASE + 20, 2)]
+    );
     assert_eq!(part(30, 10, 2).unwrap(), [extent(BASE + 20, 30)]);
-    assert_eq!(part(41, 39, 2).unwrap(), [extent(BASE + 49, 1), extent(BASE + 60, 40)]);
+    assert_eq!(
+        part(41, 39, 2).unwrap(),
+        [extent(BASE + 49, 1), extent(BASE + 60, 40)]
+    );
     assert_eq!(part(40, 40, 3).unwrap(), [extent(BASE + 60, 40)]);
     // Behind the chain's end, and not in its first page.
     assert!(matches!(part(41, 40, 3), Err(MailboxError::Extents { .. })));

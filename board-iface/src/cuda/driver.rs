@@ -7,7 +7,7 @@ use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::cuda::Kind;
 use gil_wire::identity::{DeviceIdentity, PciAddress};
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 /// Its soname.
@@ -101,13 +101,13 @@ impl Driver {
         std::env::var(VARIABLE).unwrap_or_else(|_| LIBRARY.into())
     }
 
-    /// Loads and starts it.
+    /// Loads and starts the one of this file, or of this name.
     ///
     /// # Errors
     /// [`CudaError`] says what to do.
-    pub fn load() -> Result<Self, CudaError> {
+    pub fn load(file: impl AsRef<OsStr>) -> Result<Self, CudaError> {
         // SAFETY: what a driver does as it is loaded is what its API promises.
-        let library = unsafe { Library::new(Self::file()) }.map_err(CudaError::Library)?;
+        let library = unsafe { Library::new(file.as_ref()) }.map_err(CudaError::Library)?;
         let driver = Self {
             own: Own::load(&library)?,
             // SAFETY: the library is kept beside them.

@@ -48,6 +48,7 @@ use crate::region::Budget;
 use driver::{Driver, LIBRARY, VARIABLE};
 use gil_wire::generated::cuda::API;
 use gil_wire::identity::DeviceInfo;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -129,14 +130,24 @@ impl BackEnd for Cuda {
     }
 
     fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
-        let driver = Driver::load().map_err(|error| BoardError::Driver(Box::new(error)))?;
-        Ok(Box::new(CudaBoard(Box::leak(Box::new(driver)))))
+        Ok(Box::new(CudaBoard::load(Driver::file())?))
     }
 }
 
 /// The driver, loaded: its functions are there until the process ends.
 #[derive(Debug)]
 pub struct CudaBoard(&'static Driver);
+
+impl CudaBoard {
+    /// Loads the driver of this file, or of this name.
+    ///
+    /// # Errors
+    /// [`BoardError::Driver`] says what to do.
+    pub fn load(file: impl AsRef<OsStr>) -> Result<Self, BoardError> {
+        let driver = Driver::load(file).map_err(|error| BoardError::Driver(Box::new(error)))?;
+        Ok(Self(Box::leak(Box::new(driver))))
+    }
+}
 
 impl Board for CudaBoard {
     fn devices(&self) -> Vec<DeviceInfo> {

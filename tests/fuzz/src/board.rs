@@ -25,7 +25,8 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::sync::{Arc, OnceLock};
 
-const GUEST: Guest = Guest {
+/// Who calls.
+pub(crate) const GUEST: Guest = Guest {
     process: 1,
     pointer_bits: 64,
     finish: gil_wire::finish::Finish::Program,

@@ -8,12 +8,14 @@
 //! | [`host`] | the guest's mailboxes, the board's answers, checkpoints |
 //! | [`board`] | a host's requests, calls' arguments, kernels' sources |
 //! | [`calls`] | logs of calls |
+//! | [`cuda`] | calls of CUDA, and images of its modules |
 //! | [`detect`] | kernels and ELF files |
 //! | [`drivers`] | calls of kernel drivers |
 //! | [`registers`] | a GPU's driver in the guest |
 
 pub mod board;
 pub mod calls;
+pub mod cuda;
 pub mod detect;
 pub mod double;
 pub mod drivers;
@@ -34,11 +36,13 @@ pub use input::Input;
 pub type Body = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 24] = [
+pub const TARGETS: [(&str, Body); 26] = [
     ("arguments", wire::arguments),
     ("btf", detect::btf),
     ("calls", calls::log),
     ("checkpoint", host::checkpoint),
+    ("cuda", cuda::dispatch),
+    ("cuda_images", cuda::images),
     ("dispatch", board::dispatch),
     ("doorbell", host::doorbell),
     ("driver_decode", drivers::decode),

@@ -34,4 +34,5 @@ fn every_file_of_the_corpus_is_survived() {
     if let Err(reason) = gil_fuzz::board::device() {
         gil_need::skip("an OpenCL device", reason);
     }
+    gil_fuzz::cuda::device().expect("the driver of tests/null-cuda");
 }

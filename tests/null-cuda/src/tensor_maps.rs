@@ -43,7 +43,9 @@ unsafe fn encode(
     modes: &[(c_int, c_int)],
     more: &[u64],
 ) -> Result<(), Code> {
-    let element = usize::try_from(data_type).ok().and_then(|it| ELEMENTS.get(it));
+    let element = usize::try_from(data_type)
+        .ok()
+        .and_then(|it| ELEMENTS.get(it));
     element.ok_or(INVALID_VALUE)?;
     let is_good = |(mode, most): &(c_int, c_int)| (0..=*most).contains(mode);
     let alignment = if modes[0].0 == 2 { 32 } else { 16 };
@@ -90,7 +92,11 @@ pub unsafe extern "C" fn cuTensorMapEncodeTiled(
     fill: c_int,
 ) -> Code {
     run(|_| unsafe {
-        let lists = Lists { dims, strides, elements };
+        let lists = Lists {
+            dims,
+            strides,
+            elements,
+        };
         let modes = [(interleave, 2), (swizzle, 6), (promotion, 3), (fill, 1)];
         let boxes = bounded(boxes, rank.min(5) as usize, |it| (1..=256).contains(&it))?;
         encode(map, 1, (data_type, rank, address), &lists, &modes, &boxes)
@@ -116,7 +122,11 @@ pub unsafe extern "C" fn cuTensorMapEncodeIm2col(
     fill: c_int,
 ) -> Code {
     run(|_| unsafe {
-        let lists = Lists { dims, strides, elements };
+        let lists = Lists {
+            dims,
+            strides,
+            elements,
+        };
         let modes = [(interleave, 2), (swizzle, 6), (promotion, 3), (fill, 1)];
         if !(3..=5).contains(&rank) || channels > 256 || pixels > 1024 {
             return Err(INVALID_VALUE);
@@ -150,8 +160,18 @@ pub unsafe extern "C" fn cuTensorMapEncodeIm2colWide(
     fill: c_int,
 ) -> Code {
     run(|_| unsafe {
-        let lists = Lists { dims, strides, elements };
-        let modes = [(interleave, 2), (swizzle, 6), (promotion, 3), (fill, 1), (mode, 1)];
+        let lists = Lists {
+            dims,
+            strides,
+            elements,
+        };
+        let modes = [
+            (interleave, 2),
+            (swizzle, 6),
+            (promotion, 3),
+            (fill, 1),
+            (mode, 1),
+        ];
         if !(3..=5).contains(&rank) || channels > 256 || pixels > 1024 {
             return Err(INVALID_VALUE);
         }

@@ -561,9 +561,7 @@ pub unsafe fn register(place: *mut c_void, bytes: usize, flags: u32) -> CallResu
         Ok(_) => true,
         Err(Error::Fault) => false,
         // More than the driver pins.
-        Err(Error::Driver { errno }) if errno as i32 == libc::ENOMEM => {
-            is_mapped(place, bytes)
-        }
+        Err(Error::Driver { errno }) if errno as i32 == libc::ENOMEM => is_mapped(place, bytes),
         // Where nothing can be pinned, as in gem5's system-call emulation, copies find what is there.
         Err(_) => true,
     };

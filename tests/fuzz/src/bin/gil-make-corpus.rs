@@ -101,6 +101,7 @@ impl Corpus {
     /// A run's records, and its calls as messages, envelopes and arguments.
     fn recording(&mut self, name: &str, bytes: &[u8]) {
         let all = records(bytes);
+        self.cuda(name, &all);
         self.keep("trace", name, &together(&all));
         let mut seen = HashSet::new();
         let mut session = frame_of(&OPEN, &[]);
@@ -120,6 +121,33 @@ impl Corpus {
         }
         session.extend(frame_of(&Request::Close, &[]));
         self.keep("server", name, &session);
+    }
+
+    /// A run's calls of CUDA in their order, as long as they are few bytes, and the images of
+    /// its modules.
+    fn cuda(&self, name: &str, all: &[(Stored, Vec<u8>)]) {
+        let mut bytes = Vec::new();
+        for (stored, payload) in all {
+            let Ok(Some(Record::Call(called))) = recording::record(stored) else {
+                continue;
+            };
+            let call = &called.call;
+            let input = input_of(call, payload);
+            if call.op.api() != generated::cuda::API || input.len() > LONGEST {
+                continue;
+            }
+            if call.op == generated::cuda::CU_MODULE_LOAD_DATA {
+                self.keep("cuda_images", name, input);
+            }
+            let one = cuda_call(call, input);
+            if bytes.len() + one.len() > 2 * LONGEST {
+                break;
+            }
+            bytes.extend(one);
+        }
+        if !bytes.is_empty() {
+            self.keep("cuda", name, &bytes);
+        }
     }
 
     /// A log of calls.
@@ -143,6 +171,7 @@ impl Corpus {
             generated::gles::API => {
                 self.keep("graphics", name, &[&entry[..], &[14], &args].concat())
             }
+            generated::cuda::API => {}
             _ => self.keep("dispatch", name, &[&entry[..], &[6], &args].concat()),
         }
         self.keep("frames", name, &frame_of(&Request::Call(call.clone()), &[]));
@@ -465,6 +494,34 @@ const OPEN: Request<'static> = Request::Open {
 fn input_of<'p>(call: &Call<'_>, payload: &'p [u8]) -> &'p [u8] {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
     &payload[..ins.map(|region| region.len as usize).sum()]
+}
+
+/// A call as the target `cuda` takes it.
+fn cuda_call(call: &Call<'_>, mut input: &[u8]) -> Vec<u8> {
+    let event = call.event.and_then(|event| u32::try_from(event).ok());
+    let flags = [1, 2, 4, 8];
+    let is_set = [event.is_some(), call.answer, call.finish, true];
+    let flags: u8 = flags
+        .iter()
+        .zip(is_set)
+        .filter(|it| it.1)
+        .map(|it| it.0)
+        .sum();
+    let mut bytes = call.op.entry().to_le_bytes().to_vec();
+    bytes.push(flags);
+    bytes.extend(event.iter().flat_map(|event| event.to_le_bytes()));
+    bytes.extend(counted(call.args));
+    bytes.push(u8::try_from(call.regions.len()).unwrap_or(u8::MAX));
+    for region in &call.regions {
+        let len = u16::try_from(region.len).unwrap_or(u16::MAX);
+        bytes.extend(len.to_le_bytes());
+        let is_in = region.dir.is_in();
+        bytes.extend([region.dir as u8, is_in.into()]);
+        let (own, rest) = input.split_at(input.len().min(if is_in { len.into() } else { 0 }));
+        bytes.extend(own);
+        input = rest;
+    }
+    bytes
 }
 
 /// The call in its envelope, as far as the recording contains it.

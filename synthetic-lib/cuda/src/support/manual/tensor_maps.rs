@@ -8,10 +8,7 @@ use crate::support::tensor_maps::{self, Tensor};
 ///
 /// # Safety
 /// `to` is null or has space for one.
-unsafe fn put_map(
-    to: *mut CUtensorMap,
-    map: impl FnOnce() -> CallResult<CUtensorMap>,
-) -> CUresult {
+unsafe fn put_map(to: *mut CUtensorMap, map: impl FnOnce() -> CallResult<CUtensorMap>) -> CUresult {
     Guest::returned(|| {
         let to = tensor_maps::place(to)?;
         let map = map()?;
