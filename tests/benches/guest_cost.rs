@@ -6,8 +6,10 @@
 //! One JSON line a row. Simulated times are exact: two runs print the same.
 
 fn main() {
+    let opencl = gil_tests::cost::measure().into_iter();
     let opengl = gil_tests::cost::measure_gles();
-    for row in gil_tests::cost::measure().into_iter().chain(opengl) {
+    let cuda = gil_tests::cost::measure_cuda();
+    for row in opencl.chain(opengl).chain(cuda) {
         println!(
             "{{\"bench\":\"guest_cost\",\"kind\":\"{}\",\"instructions\":{},\"call\":\"{}\"}}",
             row.kind, row.instructions, row.name

@@ -22,7 +22,7 @@ pub use address::{GuestAddress, GuestLength, VirtualAddress};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `GIL_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 /// The path of `GIL_DEVICE_NAME`.
 pub const DEVICE_PATH: &str = "/dev/gil";
 /// `GIL_REQUEST_MAX`: bytes of envelopes in one submission.
