@@ -902,9 +902,39 @@ _Static_assert(SAME(__typeof__(&cuIpcOpenMemHandle_v2), CUresult (*)(CUdeviceptr
 	"cuIpcOpenMemHandle_v2");
 _Static_assert(SAME(__typeof__(&cuIpcCloseMemHandle), CUresult (*)(CUdeviceptr dptr)),
 	"cuIpcCloseMemHandle");
+_Static_assert(SAME(__typeof__(&cuDeviceGetDevResource), CUresult (*)(CUdevice device, CUdevResource *resource, CUdevResourceType type)),
+	"cuDeviceGetDevResource");
+_Static_assert(SAME(__typeof__(&cuCtxGetDevResource), CUresult (*)(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type)),
+	"cuCtxGetDevResource");
+_Static_assert(SAME(__typeof__(&cuGreenCtxGetDevResource), CUresult (*)(CUgreenCtx hCtx, CUdevResource *resource, CUdevResourceType type)),
+	"cuGreenCtxGetDevResource");
+_Static_assert(SAME(__typeof__(&cuDevSmResourceSplitByCount), CUresult (*)(CUdevResource *result, unsigned int *nbGroups, const CUdevResource *input, CUdevResource *remaining, unsigned int useFlags, unsigned int minCount)),
+	"cuDevSmResourceSplitByCount");
+_Static_assert(SAME(__typeof__(&cuDevResourceGenerateDesc), CUresult (*)(CUdevResourceDesc *phDesc, CUdevResource *resources, unsigned int nbResources)),
+	"cuDevResourceGenerateDesc");
+_Static_assert(SAME(__typeof__(&cuGreenCtxCreate), CUresult (*)(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags)),
+	"cuGreenCtxCreate");
+_Static_assert(SAME(__typeof__(&cuGreenCtxDestroy), CUresult (*)(CUgreenCtx hCtx)),
+	"cuGreenCtxDestroy");
+_Static_assert(SAME(__typeof__(&cuCtxFromGreenCtx), CUresult (*)(CUcontext *pContext, CUgreenCtx hCtx)),
+	"cuCtxFromGreenCtx");
+_Static_assert(SAME(__typeof__(&cuGreenCtxRecordEvent), CUresult (*)(CUgreenCtx hCtx, CUevent hEvent)),
+	"cuGreenCtxRecordEvent");
+_Static_assert(SAME(__typeof__(&cuGreenCtxWaitEvent), CUresult (*)(CUgreenCtx hCtx, CUevent hEvent)),
+	"cuGreenCtxWaitEvent");
+_Static_assert(SAME(__typeof__(&cuStreamGetGreenCtx), CUresult (*)(CUstream hStream, CUgreenCtx *phCtx)),
+	"cuStreamGetGreenCtx");
+_Static_assert(SAME(__typeof__(&cuGreenCtxStreamCreate), CUresult (*)(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority)),
+	"cuGreenCtxStreamCreate");
+_Static_assert(SAME(__typeof__(&cuGreenCtxGetId), CUresult (*)(CUgreenCtx greenCtx, unsigned long long *greenCtxId)),
+	"cuGreenCtxGetId");
+_Static_assert(SAME(__typeof__(&cuStreamGetCtx_v2), CUresult (*)(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)),
+	"cuStreamGetCtx_v2");
 
 _Static_assert(sizeof(CUaddress_mode) == sizeof(int32_t), "CUaddress_mode");
 _Static_assert(sizeof(CUarray_format) == sizeof(int32_t), "CUarray_format");
+_Static_assert(sizeof(CUdevResourceDesc) == sizeof(uint64_t), "CUdevResourceDesc");
+_Static_assert(sizeof(CUdevResourceType) == sizeof(int32_t), "CUdevResourceType");
 _Static_assert(sizeof(CUdevice) == sizeof(int32_t), "CUdevice");
 _Static_assert(sizeof(CUdevice_P2PAttribute) == sizeof(int32_t), "CUdevice_P2PAttribute");
 _Static_assert(sizeof(CUdevice_attribute) == sizeof(int32_t), "CUdevice_attribute");
@@ -917,6 +947,7 @@ _Static_assert(sizeof(CUfunction_attribute) == sizeof(int32_t), "CUfunction_attr
 _Static_assert(sizeof(CUgraphExecUpdateResult) == sizeof(int32_t), "CUgraphExecUpdateResult");
 _Static_assert(sizeof(CUgraphInstantiateResult) == sizeof(int32_t), "CUgraphInstantiateResult");
 _Static_assert(sizeof(CUgraphNodeType) == sizeof(int32_t), "CUgraphNodeType");
+_Static_assert(sizeof(CUgreenCtx) == sizeof(uint64_t), "CUgreenCtx");
 _Static_assert(sizeof(CUjitInputType) == sizeof(int32_t), "CUjitInputType");
 _Static_assert(sizeof(CUjit_option) == sizeof(int32_t), "CUjit_option");
 _Static_assert(sizeof(CUlaunchAttributeID) == sizeof(int32_t), "CUlaunchAttributeID");
@@ -1091,6 +1122,9 @@ _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->minMipmapLevelClamp), f
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->maxMipmapLevelClamp), float), "CUDA_TEXTURE_DESC.maxMipmapLevelClamp");
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->borderColor), float[4]), "CUDA_TEXTURE_DESC.borderColor");
 _Static_assert(SAME(__typeof__(((CUDA_TEXTURE_DESC *)0)->reserved), int[12]), "CUDA_TEXTURE_DESC.reserved");
+_Static_assert(SAME(__typeof__(((CUdevResource *)0)->type), CUdevResourceType), "CUdevResource.type");
+_Static_assert(SAME(__typeof__(((CUdevResource *)0)->_internal_padding), unsigned char[92]), "CUdevResource._internal_padding");
+_Static_assert(SAME(__typeof__(((CUdevResource *)0)->_oversize), unsigned char[48]), "CUdevResource._oversize");
 _Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxThreadsPerBlock), int), "CUdevprop.maxThreadsPerBlock");
 _Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxThreadsDim), int[3]), "CUdevprop.maxThreadsDim");
 _Static_assert(SAME(__typeof__(((CUdevprop *)0)->maxGridSize), int[3]), "CUdevprop.maxGridSize");

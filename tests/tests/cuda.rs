@@ -1,7 +1,7 @@
 //! CUDA's driver API in a guest, over a driver that runs no kernels.
 
 use gil_tests::coverage::{LIST_CALLS, called, covers};
-use gil_tests::cuda::{board, driver};
+use gil_tests::cuda::{agent, board, driver};
 use gil_tests::scripted::Scripted;
 use gil_tests::{Finished, Link, Run, guest_program};
 
@@ -15,7 +15,10 @@ const RULES: &str = "tests/guest/cuda_rules.c";
 
 /// Every check of a program passes, live and from its recording.
 fn passes(source: &str, coverage: &str, calls: &[&str]) {
-    let board = board(&[]);
+    passes_on(&board(&[]), source, coverage, calls);
+}
+
+fn passes_on(board: &Scripted, source: &str, coverage: &str, calls: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("recording").display().to_string();
     let [env, list] = LIST_CALLS;
@@ -117,6 +120,16 @@ fn shared_memory_comes_and_goes_in_threads() {
 fn memory_is_mapped_by_hand() {
     let calls = ["cuMemAddressReserve", "cuMemCreate", "cuMemMap"];
     passes("tests/guest/cuda_virtual.c", "cuda_virtual", &calls);
+}
+
+/// Kernels of parts of a device run at the same time.
+#[test]
+fn green_contexts_are_parts_of_a_device() {
+    let calls = ["cuGreenCtxCreate", "cuGreenCtxStreamCreate"];
+    let mut agent = agent();
+    agent.env("GIL_CUDA_NULL_PROCESSORS", "32");
+    let board = Scripted::other(agent, &["--scripted-times", "cpu=0,device=10000000"]);
+    passes_on(&board, "tests/guest/cuda_green.c", "cuda_green", &calls);
 }
 
 /// Maps by which a kernel copies boxes of a tensor are the driver's, whatever a program asks.

@@ -119,7 +119,7 @@ impl Session {
         launch: (Handle, &InData<'_>),
         geometry: &Geometry,
     ) -> Result<CUresult, Refusal> {
-        let needs = self.needs(launch.0, geometry)?;
+        let needs = self.needs(launch.0, at, geometry)?;
         let (function, values) = self.values(call, at.context, launch)?;
         let ([x, y, z], [u, v, w]) = (geometry.grid, geometry.block);
         let shared = geometry.shared;
@@ -147,7 +147,7 @@ impl Session {
     }
 
     /// How much of the device a launch needs.
-    fn needs(&self, function: Handle, geometry: &Geometry) -> Result<Needs, Refusal> {
+    fn needs(&self, function: Handle, at: At, geometry: &Geometry) -> Result<Needs, Refusal> {
         let (_, known) = self.function(function)?;
         let Geometry {
             grid,
@@ -155,7 +155,8 @@ impl Session {
             shared,
         } = *geometry;
         let thousandths = known.room.thousandths(grid, block, shared);
-        Ok(Needs::Processors(thousandths.unwrap_or(WHOLE)))
+        let part = self.greens.part(at.stream);
+        Ok(Needs::Processors(thousandths.unwrap_or(WHOLE).min(part)))
     }
 
     /// The same with attributes.
@@ -168,7 +169,7 @@ impl Session {
         words: &[u64],
     ) -> Result<CUresult, Refusal> {
         let attributes = attributes(words)?;
-        let needs = self.needs(launch.0, geometry)?;
+        let needs = self.needs(launch.0, at, geometry)?;
         let (function, values) = self.values(call, at.context, launch)?;
         let launch = |functions: &Functions, stream| {
             let mut attributes = attributes.clone();

@@ -131,21 +131,18 @@ impl Session {
         error
     }
 
-    fn make_stream(
+    /// Makes a stream by a function that writes its handle; with the priority that the driver took.
+    pub(super) fn make_stream(
         &mut self,
         call: &mut Call,
         (current, new): (Handle, Handle),
-        flags: u32,
+        make: Option<impl FnOnce(*mut CUstream) -> CUresult>,
         priority: i32,
     ) -> Result<(CUresult, i32), Refusal> {
         self.can_bind(new)?;
         self.make_current(current)?;
         let mut stream: CUstream = null_mut();
-        let make = self.functions().cuStreamCreateWithPriority;
-        let result = call_if(call, make, |make| {
-            // SAFETY: there is space for a handle.
-            unsafe { make(&mut stream, flags, priority) }
-        });
+        let result = call_if(call, make, |make| make(&mut stream));
         if result != CUDA_SUCCESS {
             return Ok((result, 0));
         }
@@ -440,7 +437,11 @@ impl Manual for Board {
         args: wire::CuStreamCreateArgs,
     ) -> Result<wire::CuStreamCreateReply, Refusal> {
         let of = (args.current, args.new);
-        let (result, priority) = session.make_stream(call, of, args.flags, args.priority)?;
+        let (flags, priority) = (args.flags, args.priority);
+        let make = session.functions().cuStreamCreateWithPriority;
+        // SAFETY: there is space for a handle.
+        let make = make.map(|make| move |place| unsafe { make(place, flags, priority) });
+        let (result, priority) = session.make_stream(call, of, make, priority)?;
         Ok(wire::CuStreamCreateReply { result, priority })
     }
 
@@ -450,7 +451,11 @@ impl Manual for Board {
         args: wire::CuStreamCreateWithPriorityArgs,
     ) -> Result<wire::CuStreamCreateWithPriorityReply, Refusal> {
         let of = (args.current, args.new);
-        let (result, priority) = session.make_stream(call, of, args.flags, args.priority)?;
+        let (flags, priority) = (args.flags, args.priority);
+        let make = session.functions().cuStreamCreateWithPriority;
+        // SAFETY: there is space for a handle.
+        let make = make.map(|make| move |place| unsafe { make(place, flags, priority) });
+        let (result, priority) = session.make_stream(call, of, make, priority)?;
         Ok(wire::CuStreamCreateWithPriorityReply { result, priority })
     }
 
@@ -463,6 +468,7 @@ impl Manual for Board {
         session.make_current(context)?;
         let stream = session.drop_object(Kind::Stream, args.hStream)?;
         session.operations.forget_queue(args.hStream);
+        session.greens.forget_stream(args.hStream);
         let driver = session.driver();
         call.timed(|| driver.release(Kind::Stream, stream));
         Ok(wire::CuStreamDestroyV2Reply {

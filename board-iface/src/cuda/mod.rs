@@ -25,6 +25,7 @@ mod copies;
 pub mod driver;
 #[allow(non_snake_case, reason = "the names of the API's structures")]
 pub mod generated;
+mod green;
 mod launches;
 mod linker;
 mod logs;

@@ -4,6 +4,7 @@ use super::arrays::{Array, Mipmapped};
 use super::driver::{DEFAULT_STREAM, Driver};
 use super::generated::types::*;
 use super::generated::{self, Functions};
+use super::green::Greens;
 use super::linker::Link;
 use super::memory::{Owner, Ranges};
 use super::operations::{Needs, Operation, Operations, Pool, Running};
@@ -70,6 +71,7 @@ pub struct Session {
     pub(super) sharing: Option<Sharing>,
     /// Addresses that are reserved, and what is mapped there.
     pub(super) spaces: Spaces,
+    pub(super) greens: Greens,
     /// Whether a module has kernels that may print.
     prints: bool,
     /// Textures and surfaces.
@@ -181,6 +183,7 @@ impl Session {
             shared: Shared::new(budget),
             sharing: None,
             spaces: Spaces::default(),
+            greens: Greens::default(),
             prints: false,
             views: Views::default(),
             current: Handle::NULL,
@@ -560,6 +563,7 @@ impl Session {
         }
         self.free_streams_memory(context);
         self.destroy_links(call, context);
+        self.destroy_greens(call, context);
         for (number, object) in self.table.all() {
             let is_its = match self.table.data(number) {
                 Some(Data::Of(owner)) => *owner == context,

@@ -13,6 +13,12 @@ pub fn executes(architecture: u32) -> bool {
     architecture / 10 == ARCHITECTURE / 10 && architecture <= ARCHITECTURE
 }
 
+/// Multiprocessors: one, if a test does not ask for more.
+fn processors() -> c_int {
+    let asked = std::env::var("GIL_CUDA_NULL_PROCESSORS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// A device's attribute, by its number.
 pub fn attribute(name: c_int) -> Option<c_int> {
     Some(match name {
@@ -29,7 +35,8 @@ pub fn attribute(name: c_int) -> Option<c_int> {
         12 => 65536,
         // kHz.
         13 => 1_000_000,
-        15 | 16 => 1,
+        15 => 1,
+        16 => processors(),
         // Memory that is mapped and managed; addresses and memory apart.
         19 | 83 | 102 => 1,
         // One that the guest's library answers, for a test: here it is there.

@@ -21,6 +21,7 @@ mod arrays;
 mod cubin;
 mod device;
 mod fat;
+mod green;
 mod jit;
 mod launches;
 mod link;

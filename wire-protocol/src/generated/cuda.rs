@@ -972,6 +972,34 @@ pub const CU_IPC_GET_MEM_HANDLE: Op = Op::new(API, 1013);
 pub const CU_IPC_OPEN_MEM_HANDLE_V2: Op = Op::new(API, 1014);
 /// `cuIpcCloseMemHandle`.
 pub const CU_IPC_CLOSE_MEM_HANDLE: Op = Op::new(API, 1015);
+/// `cuDeviceGetDevResource`.
+pub const CU_DEVICE_GET_DEV_RESOURCE: Op = Op::new(API, 1016);
+/// `cuCtxGetDevResource`.
+pub const CU_CTX_GET_DEV_RESOURCE: Op = Op::new(API, 1017);
+/// `cuGreenCtxGetDevResource`.
+pub const CU_GREEN_CTX_GET_DEV_RESOURCE: Op = Op::new(API, 1018);
+/// `cuDevSmResourceSplitByCount`.
+pub const CU_DEV_SM_RESOURCE_SPLIT_BY_COUNT: Op = Op::new(API, 1019);
+/// `cuDevResourceGenerateDesc`.
+pub const CU_DEV_RESOURCE_GENERATE_DESC: Op = Op::new(API, 1020);
+/// `cuGreenCtxCreate`.
+pub const CU_GREEN_CTX_CREATE: Op = Op::new(API, 1021);
+/// `cuGreenCtxDestroy`.
+pub const CU_GREEN_CTX_DESTROY: Op = Op::new(API, 1022);
+/// `cuCtxFromGreenCtx`.
+pub const CU_CTX_FROM_GREEN_CTX: Op = Op::new(API, 1023);
+/// `cuGreenCtxRecordEvent`.
+pub const CU_GREEN_CTX_RECORD_EVENT: Op = Op::new(API, 1024);
+/// `cuGreenCtxWaitEvent`.
+pub const CU_GREEN_CTX_WAIT_EVENT: Op = Op::new(API, 1025);
+/// `cuStreamGetGreenCtx`.
+pub const CU_STREAM_GET_GREEN_CTX: Op = Op::new(API, 1026);
+/// `cuGreenCtxStreamCreate`.
+pub const CU_GREEN_CTX_STREAM_CREATE: Op = Op::new(API, 1027);
+/// `cuGreenCtxGetId`.
+pub const CU_GREEN_CTX_GET_ID: Op = Op::new(API, 1028);
+/// `cuStreamGetCtx_v2`.
+pub const CU_STREAM_GET_CTX_V2: Op = Op::new(API, 1029);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -3104,6 +3132,76 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 1015,
         name: "cuIpcCloseMemHandle",
         class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1016,
+        name: "cuDeviceGetDevResource",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1017,
+        name: "cuCtxGetDevResource",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1018,
+        name: "cuGreenCtxGetDevResource",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1019,
+        name: "cuDevSmResourceSplitByCount",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1020,
+        name: "cuDevResourceGenerateDesc",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1021,
+        name: "cuGreenCtxCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1022,
+        name: "cuGreenCtxDestroy",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1023,
+        name: "cuCtxFromGreenCtx",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 1024,
+        name: "cuGreenCtxRecordEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1025,
+        name: "cuGreenCtxWaitEvent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1026,
+        name: "cuStreamGetGreenCtx",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1027,
+        name: "cuGreenCtxStreamCreate",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1028,
+        name: "cuGreenCtxGetId",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1029,
+        name: "cuStreamGetCtx_v2",
+        class: Some(crate::envelope::Class::Query),
     },
 ];
 
@@ -5364,6 +5462,126 @@ pub struct CuTensorMapReplaceAddressReply {
     pub map: Vec<u64>,
 }
 
+/// Arguments of `cuDeviceGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDevResourceArgs {
+    pub device: i32,
+    pub kind: i32,
+}
+
+/// Reply of `cuDeviceGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDeviceGetDevResourceReply {
+    pub result: i32,
+    pub resource: Vec<u64>,
+}
+
+/// Arguments of `cuCtxGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxGetDevResourceArgs {
+    pub current: Handle,
+    pub kind: i32,
+}
+
+/// Reply of `cuCtxGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuCtxGetDevResourceReply {
+    pub result: i32,
+    pub resource: Vec<u64>,
+}
+
+/// Arguments of `cuGreenCtxGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxGetDevResourceArgs {
+    pub green: u64,
+    pub kind: i32,
+}
+
+/// Reply of `cuGreenCtxGetDevResource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxGetDevResourceReply {
+    pub result: i32,
+    pub resource: Vec<u64>,
+}
+
+/// Arguments of `cuDevSmResourceSplitByCount`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDevSmResourceSplitByCountArgs {
+    pub asks: bool,
+    pub most: u32,
+    pub input: Vec<u64>,
+    pub flags: u32,
+    pub least: u32,
+}
+
+/// Reply of `cuDevSmResourceSplitByCount`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDevSmResourceSplitByCountReply {
+    pub result: i32,
+    pub count: u32,
+    pub groups: Vec<u64>,
+    pub remaining: Vec<u64>,
+}
+
+/// Arguments of `cuDevResourceGenerateDesc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDevResourceGenerateDescArgs {
+    pub new: u64,
+    pub resources: Vec<u64>,
+}
+
+/// Reply of `cuDevResourceGenerateDesc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuDevResourceGenerateDescReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuGreenCtxCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxCreateArgs {
+    pub current: Handle,
+    pub new: u64,
+    pub desc: u64,
+    pub device: i32,
+    pub flags: u32,
+}
+
+/// Reply of `cuGreenCtxCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxCreateReply {
+    pub result: i32,
+    pub thousandths: u32,
+}
+
+/// Arguments of `cuGreenCtxDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxDestroyArgs {
+    pub green: u64,
+}
+
+/// Reply of `cuGreenCtxDestroy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxDestroyReply {
+    pub result: i32,
+}
+
+/// Arguments of `cuGreenCtxStreamCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxStreamCreateArgs {
+    pub current: Handle,
+    pub new: Handle,
+    pub green: u64,
+    pub flags: u32,
+    pub priority: i32,
+}
+
+/// Reply of `cuGreenCtxStreamCreate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CuGreenCtxStreamCreateReply {
+    pub result: i32,
+    pub priority: i32,
+}
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]
@@ -5744,6 +5962,21 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             let args: GilShareFreeArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.current);
+            effect
+        }
+        CU_GREEN_CTX_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuGreenCtxCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        CU_GREEN_CTX_STREAM_CREATE => {
+            succeeded(result, 0)?;
+            let args: CuGreenCtxStreamCreateArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
             effect
         }
         _ => return None,

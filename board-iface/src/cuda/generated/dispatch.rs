@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 141] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 149] = [
     (1, cu_init),
     (2, cu_driver_get_version),
     (3, cu_device_get_count),
@@ -170,6 +170,14 @@ static DISPATCH: [(u16, DispatchFn<Session>); 141] = [
     (1008, cu_tensor_map_encode_im2col),
     (1009, cu_tensor_map_encode_im2col_wide),
     (1010, cu_tensor_map_replace_address),
+    (1016, cu_device_get_dev_resource),
+    (1017, cu_ctx_get_dev_resource),
+    (1018, cu_green_ctx_get_dev_resource),
+    (1019, cu_dev_sm_resource_split_by_count),
+    (1020, cu_dev_resource_generate_desc),
+    (1021, cu_green_ctx_create),
+    (1022, cu_green_ctx_destroy),
+    (1027, cu_green_ctx_stream_create),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -1993,6 +2001,80 @@ fn cu_tensor_map_replace_address(
     back_end::encode(&Board::cu_tensor_map_replace_address(session, call, args)?)
 }
 
+fn cu_device_get_dev_resource(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDeviceGetDevResourceArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_device_get_dev_resource(session, call, args)?)
+}
+
+fn cu_ctx_get_dev_resource(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuCtxGetDevResourceArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_ctx_get_dev_resource(session, call, args)?)
+}
+
+fn cu_green_ctx_get_dev_resource(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuGreenCtxGetDevResourceArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_green_ctx_get_dev_resource(session, call, args)?)
+}
+
+fn cu_dev_sm_resource_split_by_count(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDevSmResourceSplitByCountArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_dev_sm_resource_split_by_count(
+        session, call, args,
+    )?)
+}
+
+fn cu_dev_resource_generate_desc(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuDevResourceGenerateDescArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_dev_resource_generate_desc(session, call, args)?)
+}
+
+fn cu_green_ctx_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuGreenCtxCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_green_ctx_create(session, call, args)?)
+}
+
+fn cu_green_ctx_destroy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuGreenCtxDestroyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_green_ctx_destroy(session, call, args)?)
+}
+
+fn cu_green_ctx_stream_create(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::CuGreenCtxStreamCreateArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_green_ctx_stream_create(session, call, args)?)
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -2310,6 +2392,32 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         1010 => back_end::encode(&wire::CuTensorMapReplaceAddressReply {
+            result,
+            ..Default::default()
+        }),
+        1016 => back_end::encode(&wire::CuDeviceGetDevResourceReply {
+            result,
+            ..Default::default()
+        }),
+        1017 => back_end::encode(&wire::CuCtxGetDevResourceReply {
+            result,
+            ..Default::default()
+        }),
+        1018 => back_end::encode(&wire::CuGreenCtxGetDevResourceReply {
+            result,
+            ..Default::default()
+        }),
+        1019 => back_end::encode(&wire::CuDevSmResourceSplitByCountReply {
+            result,
+            ..Default::default()
+        }),
+        1020 => back_end::encode(&wire::CuDevResourceGenerateDescReply { result }),
+        1021 => back_end::encode(&wire::CuGreenCtxCreateReply {
+            result,
+            ..Default::default()
+        }),
+        1022 => back_end::encode(&wire::CuGreenCtxDestroyReply { result }),
+        1027 => back_end::encode(&wire::CuGreenCtxStreamCreateReply {
             result,
             ..Default::default()
         }),

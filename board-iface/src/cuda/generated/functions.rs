@@ -279,6 +279,22 @@ pub struct Functions {
     pub cuTensorMapEncodeIm2colWide: Option<cuTensorMapEncodeIm2colWide_fn>,
     /// `cuTensorMapReplaceAddress`.
     pub cuTensorMapReplaceAddress: Option<cuTensorMapReplaceAddress_fn>,
+    /// `cuDeviceGetDevResource`.
+    pub cuDeviceGetDevResource: Option<cuDeviceGetDevResource_fn>,
+    /// `cuCtxGetDevResource`.
+    pub cuCtxGetDevResource: Option<cuCtxGetDevResource_fn>,
+    /// `cuGreenCtxGetDevResource`.
+    pub cuGreenCtxGetDevResource: Option<cuGreenCtxGetDevResource_fn>,
+    /// `cuDevSmResourceSplitByCount`.
+    pub cuDevSmResourceSplitByCount: Option<cuDevSmResourceSplitByCount_fn>,
+    /// `cuDevResourceGenerateDesc`.
+    pub cuDevResourceGenerateDesc: Option<cuDevResourceGenerateDesc_fn>,
+    /// `cuGreenCtxCreate`.
+    pub cuGreenCtxCreate: Option<cuGreenCtxCreate_fn>,
+    /// `cuGreenCtxDestroy`.
+    pub cuGreenCtxDestroy: Option<cuGreenCtxDestroy_fn>,
+    /// `cuGreenCtxStreamCreate`.
+    pub cuGreenCtxStreamCreate: Option<cuGreenCtxStreamCreate_fn>,
 }
 
 impl Functions {
@@ -435,6 +451,14 @@ impl Functions {
                 cuTensorMapEncodeIm2col: function(find(c"cuTensorMapEncodeIm2col")),
                 cuTensorMapEncodeIm2colWide: function(find(c"cuTensorMapEncodeIm2colWide")),
                 cuTensorMapReplaceAddress: function(find(c"cuTensorMapReplaceAddress")),
+                cuDeviceGetDevResource: function(find(c"cuDeviceGetDevResource")),
+                cuCtxGetDevResource: function(find(c"cuCtxGetDevResource")),
+                cuGreenCtxGetDevResource: function(find(c"cuGreenCtxGetDevResource")),
+                cuDevSmResourceSplitByCount: function(find(c"cuDevSmResourceSplitByCount")),
+                cuDevResourceGenerateDesc: function(find(c"cuDevResourceGenerateDesc")),
+                cuGreenCtxCreate: function(find(c"cuGreenCtxCreate")),
+                cuGreenCtxDestroy: function(find(c"cuGreenCtxDestroy")),
+                cuGreenCtxStreamCreate: function(find(c"cuGreenCtxStreamCreate")),
             }
         }
     }

@@ -375,6 +375,89 @@ pub trait Copies {
 }
 
 /// Calls of one subject whose bodies are written by hand.
+pub trait GreenContexts {
+    /// `cuDeviceGetDevResource`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_device_get_dev_resource(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDeviceGetDevResourceArgs,
+    ) -> Result<wire::CuDeviceGetDevResourceReply, Refusal>;
+
+    /// `cuCtxGetDevResource`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_ctx_get_dev_resource(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuCtxGetDevResourceArgs,
+    ) -> Result<wire::CuCtxGetDevResourceReply, Refusal>;
+
+    /// `cuGreenCtxGetDevResource`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_green_ctx_get_dev_resource(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuGreenCtxGetDevResourceArgs,
+    ) -> Result<wire::CuGreenCtxGetDevResourceReply, Refusal>;
+
+    /// `cuDevSmResourceSplitByCount`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_dev_sm_resource_split_by_count(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDevSmResourceSplitByCountArgs,
+    ) -> Result<wire::CuDevSmResourceSplitByCountReply, Refusal>;
+
+    /// `cuDevResourceGenerateDesc`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_dev_resource_generate_desc(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuDevResourceGenerateDescArgs,
+    ) -> Result<wire::CuDevResourceGenerateDescReply, Refusal>;
+
+    /// `cuGreenCtxCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_green_ctx_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuGreenCtxCreateArgs,
+    ) -> Result<wire::CuGreenCtxCreateReply, Refusal>;
+
+    /// `cuGreenCtxDestroy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_green_ctx_destroy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuGreenCtxDestroyArgs,
+    ) -> Result<wire::CuGreenCtxDestroyReply, Refusal>;
+
+    /// `cuGreenCtxStreamCreate`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_green_ctx_stream_create(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuGreenCtxStreamCreateArgs,
+    ) -> Result<wire::CuGreenCtxStreamCreateReply, Refusal>;
+}
+
+/// Calls of one subject whose bodies are written by hand.
 pub trait Launches {
     /// `cuLaunchKernelEx`.
     ///

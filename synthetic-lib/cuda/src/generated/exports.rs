@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 418] = [
+static EXPORTS: [Export; 432] = [
     Export {
         name: c"cuArray3DCreate_v2",
         address: cuArray3DCreate_v2 as *const c_void,
@@ -87,6 +87,10 @@ static EXPORTS: [Export; 418] = [
         address: cuCtxEnablePeerAccess as *const c_void,
     },
     Export {
+        name: c"cuCtxFromGreenCtx",
+        address: cuCtxFromGreenCtx as *const c_void,
+    },
+    Export {
         name: c"cuCtxGetApiVersion",
         address: cuCtxGetApiVersion as *const c_void,
     },
@@ -97,6 +101,10 @@ static EXPORTS: [Export; 418] = [
     Export {
         name: c"cuCtxGetCurrent",
         address: cuCtxGetCurrent as *const c_void,
+    },
+    Export {
+        name: c"cuCtxGetDevResource",
+        address: cuCtxGetDevResource as *const c_void,
     },
     Export {
         name: c"cuCtxGetDevice",
@@ -175,6 +183,14 @@ static EXPORTS: [Export; 418] = [
         address: cuCtxSynchronize_v2 as *const c_void,
     },
     Export {
+        name: c"cuDevResourceGenerateDesc",
+        address: cuDevResourceGenerateDesc as *const c_void,
+    },
+    Export {
+        name: c"cuDevSmResourceSplitByCount",
+        address: cuDevSmResourceSplitByCount as *const c_void,
+    },
+    Export {
         name: c"cuDeviceCanAccessPeer",
         address: cuDeviceCanAccessPeer as *const c_void,
     },
@@ -201,6 +217,10 @@ static EXPORTS: [Export; 418] = [
     Export {
         name: c"cuDeviceGetDefaultMemPool",
         address: cuDeviceGetDefaultMemPool as *const c_void,
+    },
+    Export {
+        name: c"cuDeviceGetDevResource",
+        address: cuDeviceGetDevResource as *const c_void,
     },
     Export {
         name: c"cuDeviceGetMemPool",
@@ -685,6 +705,34 @@ static EXPORTS: [Export; 418] = [
     Export {
         name: c"cuGraphUpload_ptsz",
         address: cuGraphUpload_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxCreate",
+        address: cuGreenCtxCreate as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxDestroy",
+        address: cuGreenCtxDestroy as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxGetDevResource",
+        address: cuGreenCtxGetDevResource as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxGetId",
+        address: cuGreenCtxGetId as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxRecordEvent",
+        address: cuGreenCtxRecordEvent as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxStreamCreate",
+        address: cuGreenCtxStreamCreate as *const c_void,
+    },
+    Export {
+        name: c"cuGreenCtxWaitEvent",
+        address: cuGreenCtxWaitEvent as *const c_void,
     },
     Export {
         name: c"cuInit",
@@ -1495,6 +1543,10 @@ static EXPORTS: [Export; 418] = [
         address: cuStreamGetCtx_ptsz as *const c_void,
     },
     Export {
+        name: c"cuStreamGetCtx_v2",
+        address: cuStreamGetCtx_v2 as *const c_void,
+    },
+    Export {
         name: c"cuStreamGetDevice",
         address: cuStreamGetDevice as *const c_void,
     },
@@ -1509,6 +1561,10 @@ static EXPORTS: [Export; 418] = [
     Export {
         name: c"cuStreamGetFlags_ptsz",
         address: cuStreamGetFlags_ptsz as *const c_void,
+    },
+    Export {
+        name: c"cuStreamGetGreenCtx",
+        address: cuStreamGetGreenCtx as *const c_void,
     },
     Export {
         name: c"cuStreamGetId",
@@ -1729,9 +1785,11 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuCtxDetach", 2000, c"cuCtxDetach"),
     (c"cuCtxDisablePeerAccess", 4000, c"cuCtxDisablePeerAccess"),
     (c"cuCtxEnablePeerAccess", 4000, c"cuCtxEnablePeerAccess"),
+    (c"cuCtxFromGreenCtx", 12040, c"cuCtxFromGreenCtx"),
     (c"cuCtxGetApiVersion", 3020, c"cuCtxGetApiVersion"),
     (c"cuCtxGetCacheConfig", 3020, c"cuCtxGetCacheConfig"),
     (c"cuCtxGetCurrent", 4000, c"cuCtxGetCurrent"),
+    (c"cuCtxGetDevResource", 12040, c"cuCtxGetDevResource"),
     (c"cuCtxGetDevice", 2000, c"cuCtxGetDevice"),
     (c"cuCtxGetDevice", 13000, c"cuCtxGetDevice_v2"),
     (c"cuCtxGetFlags", 7000, c"cuCtxGetFlags"),
@@ -1759,6 +1817,16 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
     (c"cuCtxSetSharedMemConfig", 4020, c"cuCtxSetSharedMemConfig"),
     (c"cuCtxSynchronize", 2000, c"cuCtxSynchronize"),
     (c"cuCtxSynchronize", 13000, c"cuCtxSynchronize_v2"),
+    (
+        c"cuDevResourceGenerateDesc",
+        12040,
+        c"cuDevResourceGenerateDesc",
+    ),
+    (
+        c"cuDevSmResourceSplitByCount",
+        12040,
+        c"cuDevSmResourceSplitByCount",
+    ),
     (c"cuDeviceCanAccessPeer", 4000, c"cuDeviceCanAccessPeer"),
     (
         c"cuDeviceComputeCapability",
@@ -1774,6 +1842,7 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         11020,
         c"cuDeviceGetDefaultMemPool",
     ),
+    (c"cuDeviceGetDevResource", 12040, c"cuDeviceGetDevResource"),
     (c"cuDeviceGetMemPool", 11020, c"cuDeviceGetMemPool"),
     (c"cuDeviceGetName", 2000, c"cuDeviceGetName"),
     (c"cuDeviceGetP2PAttribute", 8000, c"cuDeviceGetP2PAttribute"),
@@ -2090,6 +2159,17 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuGraphRetainUserObject",
     ),
     (c"cuGraphUpload", 11010, c"cuGraphUpload"),
+    (c"cuGreenCtxCreate", 12040, c"cuGreenCtxCreate"),
+    (c"cuGreenCtxDestroy", 12040, c"cuGreenCtxDestroy"),
+    (
+        c"cuGreenCtxGetDevResource",
+        12040,
+        c"cuGreenCtxGetDevResource",
+    ),
+    (c"cuGreenCtxGetId", 12090, c"cuGreenCtxGetId"),
+    (c"cuGreenCtxRecordEvent", 12040, c"cuGreenCtxRecordEvent"),
+    (c"cuGreenCtxStreamCreate", 12050, c"cuGreenCtxStreamCreate"),
+    (c"cuGreenCtxWaitEvent", 12040, c"cuGreenCtxWaitEvent"),
     (c"cuInit", 2000, c"cuInit"),
     (c"cuIpcCloseMemHandle", 4010, c"cuIpcCloseMemHandle"),
     (c"cuIpcGetEventHandle", 4010, c"cuIpcGetEventHandle"),
@@ -2361,8 +2441,10 @@ pub const VERSIONS: &[(&CStr, i32, &CStr)] = &[
         c"cuStreamGetCaptureInfo_v3",
     ),
     (c"cuStreamGetCtx", 9020, c"cuStreamGetCtx"),
+    (c"cuStreamGetCtx", 12050, c"cuStreamGetCtx_v2"),
     (c"cuStreamGetDevice", 12080, c"cuStreamGetDevice"),
     (c"cuStreamGetFlags", 5050, c"cuStreamGetFlags"),
+    (c"cuStreamGetGreenCtx", 12040, c"cuStreamGetGreenCtx"),
     (c"cuStreamGetId", 12000, c"cuStreamGetId"),
     (c"cuStreamGetPriority", 5050, c"cuStreamGetPriority"),
     (c"cuStreamIsCapturing", 10000, c"cuStreamIsCapturing"),

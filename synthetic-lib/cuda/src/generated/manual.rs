@@ -1598,6 +1598,136 @@ pub trait Graphs {
 }
 
 /// Entry points of one subject whose bodies are written by hand.
+pub trait GreenContexts {
+    /// `cuDeviceGetDevResource`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDeviceGetDevResource(
+        entry: u64,
+        device: CUdevice,
+        resource: *mut CUdevResource,
+        r#type: CUdevResourceType,
+    ) -> CUresult;
+
+    /// `cuCtxGetDevResource`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuCtxGetDevResource(
+        entry: u64,
+        hCtx: CUcontext,
+        resource: *mut CUdevResource,
+        r#type: CUdevResourceType,
+    ) -> CUresult;
+
+    /// `cuGreenCtxGetDevResource`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxGetDevResource(
+        entry: u64,
+        hCtx: CUgreenCtx,
+        resource: *mut CUdevResource,
+        r#type: CUdevResourceType,
+    ) -> CUresult;
+
+    /// `cuDevSmResourceSplitByCount`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDevSmResourceSplitByCount(
+        entry: u64,
+        result: *mut CUdevResource,
+        nbGroups: *mut c_uint,
+        input: *const CUdevResource,
+        remaining: *mut CUdevResource,
+        useFlags: c_uint,
+        minCount: c_uint,
+    ) -> CUresult;
+
+    /// `cuDevResourceGenerateDesc`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuDevResourceGenerateDesc(
+        entry: u64,
+        phDesc: *mut CUdevResourceDesc,
+        resources: *mut CUdevResource,
+        nbResources: c_uint,
+    ) -> CUresult;
+
+    /// `cuGreenCtxCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxCreate(
+        entry: u64,
+        phCtx: *mut CUgreenCtx,
+        desc: CUdevResourceDesc,
+        dev: CUdevice,
+        flags: c_uint,
+    ) -> CUresult;
+
+    /// `cuGreenCtxDestroy`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxDestroy(entry: u64, hCtx: CUgreenCtx) -> CUresult;
+
+    /// `cuGreenCtxRecordEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxRecordEvent(entry: u64, hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult;
+
+    /// `cuGreenCtxWaitEvent`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxWaitEvent(entry: u64, hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult;
+
+    /// `cuStreamGetGreenCtx`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetGreenCtx(
+        entry: u64,
+        hStream: CUstream,
+        phCtx: *mut CUgreenCtx,
+    ) -> CUresult;
+
+    /// `cuGreenCtxStreamCreate`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxStreamCreate(
+        entry: u64,
+        phStream: *mut CUstream,
+        greenCtx: CUgreenCtx,
+        flags: c_uint,
+        priority: c_int,
+    ) -> CUresult;
+
+    /// `cuGreenCtxGetId`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuGreenCtxGetId(entry: u64, greenCtx: CUgreenCtx, greenCtxId: *mut u64) -> CUresult;
+
+    /// `cuStreamGetCtx_v2`.
+    ///
+    /// # Safety
+    /// As CUDA says of the caller.
+    unsafe fn cuStreamGetCtx_v2(
+        entry: u64,
+        hStream: CUstream,
+        pCtx: *mut CUcontext,
+        pGreenCtx: *mut CUgreenCtx,
+    ) -> CUresult;
+}
+
+/// Entry points of one subject whose bodies are written by hand.
 pub trait Launches {
     /// `cuLaunchKernelEx`.
     ///

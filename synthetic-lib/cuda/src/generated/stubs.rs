@@ -13,9 +13,9 @@
 )]
 
 use crate::generated::manual::{
-    AnyNodes, Arrays, Batches, Captures, Copies, GraphNodes, Graphs, Guest, Helpers, Kept,
-    Launches, Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams, PlainLaunches,
-    Request, Shared, TensorMaps, Textures, Virtual,
+    AnyNodes, Arrays, Batches, Captures, Copies, GraphNodes, Graphs, GreenContexts, Guest, Helpers,
+    Kept, Launches, Libraries, Linking, Local, Manual, Memory, Object, Others, OwnStreams,
+    PlainLaunches, Request, Shared, TensorMaps, Textures, Virtual,
 };
 use crate::generated::types::*;
 use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
@@ -7457,4 +7457,220 @@ pub unsafe extern "C" fn cuIpcCloseMemHandle(_dptr: CUdeviceptr) -> CUresult {
         <Guest as Helpers>::usable()?;
         Err(CUDA_ERROR_NOT_SUPPORTED)
     })
+}
+
+/// `cuDeviceGetDevResource`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDeviceGetDevResource")]
+pub unsafe extern "C" fn cuDeviceGetDevResource(
+    device: CUdevice,
+    resource: *mut CUdevResource,
+    r#type: CUdevResourceType,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1016));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDeviceGetDevResource(entry, device, resource, r#type) }
+}
+
+/// `cuCtxGetDevResource`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxGetDevResource")]
+pub unsafe extern "C" fn cuCtxGetDevResource(
+    hCtx: CUcontext,
+    resource: *mut CUdevResource,
+    r#type: CUdevResourceType,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1017));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuCtxGetDevResource(entry, hCtx, resource, r#type) }
+}
+
+/// `cuGreenCtxGetDevResource`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxGetDevResource")]
+pub unsafe extern "C" fn cuGreenCtxGetDevResource(
+    hCtx: CUgreenCtx,
+    resource: *mut CUdevResource,
+    r#type: CUdevResourceType,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1018));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxGetDevResource(entry, hCtx, resource, r#type) }
+}
+
+/// `cuDevSmResourceSplitByCount`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDevSmResourceSplitByCount")]
+pub unsafe extern "C" fn cuDevSmResourceSplitByCount(
+    result: *mut CUdevResource,
+    nbGroups: *mut c_uint,
+    input: *const CUdevResource,
+    remaining: *mut CUdevResource,
+    useFlags: c_uint,
+    minCount: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1019));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::cuDevSmResourceSplitByCount(
+            entry, result, nbGroups, input, remaining, useFlags, minCount,
+        )
+    }
+}
+
+/// `cuDevResourceGenerateDesc`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuDevResourceGenerateDesc")]
+pub unsafe extern "C" fn cuDevResourceGenerateDesc(
+    phDesc: *mut CUdevResourceDesc,
+    resources: *mut CUdevResource,
+    nbResources: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1020));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuDevResourceGenerateDesc(entry, phDesc, resources, nbResources) }
+}
+
+/// `cuGreenCtxCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxCreate")]
+pub unsafe extern "C" fn cuGreenCtxCreate(
+    phCtx: *mut CUgreenCtx,
+    desc: CUdevResourceDesc,
+    dev: CUdevice,
+    flags: c_uint,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1021));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxCreate(entry, phCtx, desc, dev, flags) }
+}
+
+/// `cuGreenCtxDestroy`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxDestroy")]
+pub unsafe extern "C" fn cuGreenCtxDestroy(hCtx: CUgreenCtx) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1022));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxDestroy(entry, hCtx) }
+}
+
+/// `cuCtxFromGreenCtx`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuCtxFromGreenCtx")]
+pub unsafe extern "C" fn cuCtxFromGreenCtx(
+    _pContext: *mut CUcontext,
+    _hCtx: CUgreenCtx,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1023));
+    Guest::returned(|| {
+        <Guest as Helpers>::initialized()?;
+        Err(CUDA_ERROR_NOT_SUPPORTED)
+    })
+}
+
+/// `cuGreenCtxRecordEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxRecordEvent")]
+pub unsafe extern "C" fn cuGreenCtxRecordEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1024));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxRecordEvent(entry, hCtx, hEvent) }
+}
+
+/// `cuGreenCtxWaitEvent`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxWaitEvent")]
+pub unsafe extern "C" fn cuGreenCtxWaitEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1025));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxWaitEvent(entry, hCtx, hEvent) }
+}
+
+/// `cuStreamGetGreenCtx`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetGreenCtx")]
+pub unsafe extern "C" fn cuStreamGetGreenCtx(
+    hStream: CUstream,
+    phCtx: *mut CUgreenCtx,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1026));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetGreenCtx(entry, hStream, phCtx) }
+}
+
+/// `cuGreenCtxStreamCreate`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxStreamCreate")]
+pub unsafe extern "C" fn cuGreenCtxStreamCreate(
+    phStream: *mut CUstream,
+    greenCtx: CUgreenCtx,
+    flags: c_uint,
+    priority: c_int,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1027));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxStreamCreate(entry, phStream, greenCtx, flags, priority) }
+}
+
+/// `cuGreenCtxGetId`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuGreenCtxGetId")]
+pub unsafe extern "C" fn cuGreenCtxGetId(greenCtx: CUgreenCtx, greenCtxId: *mut u64) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1028));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuGreenCtxGetId(entry, greenCtx, greenCtxId) }
+}
+
+/// `cuStreamGetCtx_v2`.
+///
+/// # Safety
+/// As CUDA says of the caller.
+#[unsafe(export_name = "gil_cuStreamGetCtx_v2")]
+pub unsafe extern "C" fn cuStreamGetCtx_v2(
+    hStream: CUstream,
+    pCtx: *mut CUcontext,
+    pGreenCtx: *mut CUgreenCtx,
+) -> CUresult {
+    gil_guest::note(gil_wire::Op::new(4, 1029));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::cuStreamGetCtx_v2(entry, hStream, pCtx, pGreenCtx) }
 }

@@ -14,6 +14,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type CUaddress_mode = i32;
 pub type CUarray_format = i32;
+pub type CUdevResourceDesc = u64;
+pub type CUdevResourceType = i32;
 pub type CUdevice = i32;
 pub type CUdevice_P2PAttribute = i32;
 pub type CUdevice_attribute = i32;
@@ -26,6 +28,7 @@ pub type CUfunction_attribute = i32;
 pub type CUgraphExecUpdateResult = i32;
 pub type CUgraphInstantiateResult = i32;
 pub type CUgraphNodeType = i32;
+pub type CUgreenCtx = u64;
 pub type CUjitInputType = i32;
 pub type CUjit_option = i32;
 pub type CUlaunchAttributeID = i32;
@@ -415,6 +418,15 @@ pub struct CUDA_TEXTURE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CUctxCreateParams {}
+
+/// `CUdevResource`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUdevResource {
+    pub r#type: CUdevResourceType,
+    pub _internal_padding: [u8; 92],
+    pub _oversize: [u8; 48],
+}
 
 /// `CUdevprop`.
 #[repr(C)]
@@ -2231,3 +2243,45 @@ pub type cuIpcOpenMemHandle_v2_fn =
     unsafe extern "C" fn(*mut CUdeviceptr, CUipcMemHandle, c_uint) -> CUresult;
 /// `cuIpcCloseMemHandle`.
 pub type cuIpcCloseMemHandle_fn = unsafe extern "C" fn(CUdeviceptr) -> CUresult;
+/// `cuDeviceGetDevResource`.
+pub type cuDeviceGetDevResource_fn =
+    unsafe extern "C" fn(CUdevice, *mut CUdevResource, CUdevResourceType) -> CUresult;
+/// `cuCtxGetDevResource`.
+pub type cuCtxGetDevResource_fn =
+    unsafe extern "C" fn(CUcontext, *mut CUdevResource, CUdevResourceType) -> CUresult;
+/// `cuGreenCtxGetDevResource`.
+pub type cuGreenCtxGetDevResource_fn =
+    unsafe extern "C" fn(CUgreenCtx, *mut CUdevResource, CUdevResourceType) -> CUresult;
+/// `cuDevSmResourceSplitByCount`.
+pub type cuDevSmResourceSplitByCount_fn = unsafe extern "C" fn(
+    *mut CUdevResource,
+    *mut c_uint,
+    *const CUdevResource,
+    *mut CUdevResource,
+    c_uint,
+    c_uint,
+) -> CUresult;
+/// `cuDevResourceGenerateDesc`.
+pub type cuDevResourceGenerateDesc_fn =
+    unsafe extern "C" fn(*mut CUdevResourceDesc, *mut CUdevResource, c_uint) -> CUresult;
+/// `cuGreenCtxCreate`.
+pub type cuGreenCtxCreate_fn =
+    unsafe extern "C" fn(*mut CUgreenCtx, CUdevResourceDesc, CUdevice, c_uint) -> CUresult;
+/// `cuGreenCtxDestroy`.
+pub type cuGreenCtxDestroy_fn = unsafe extern "C" fn(CUgreenCtx) -> CUresult;
+/// `cuCtxFromGreenCtx`.
+pub type cuCtxFromGreenCtx_fn = unsafe extern "C" fn(*mut CUcontext, CUgreenCtx) -> CUresult;
+/// `cuGreenCtxRecordEvent`.
+pub type cuGreenCtxRecordEvent_fn = unsafe extern "C" fn(CUgreenCtx, CUevent) -> CUresult;
+/// `cuGreenCtxWaitEvent`.
+pub type cuGreenCtxWaitEvent_fn = unsafe extern "C" fn(CUgreenCtx, CUevent) -> CUresult;
+/// `cuStreamGetGreenCtx`.
+pub type cuStreamGetGreenCtx_fn = unsafe extern "C" fn(CUstream, *mut CUgreenCtx) -> CUresult;
+/// `cuGreenCtxStreamCreate`.
+pub type cuGreenCtxStreamCreate_fn =
+    unsafe extern "C" fn(*mut CUstream, CUgreenCtx, c_uint, c_int) -> CUresult;
+/// `cuGreenCtxGetId`.
+pub type cuGreenCtxGetId_fn = unsafe extern "C" fn(CUgreenCtx, *mut u64) -> CUresult;
+/// `cuStreamGetCtx_v2`.
+pub type cuStreamGetCtx_v2_fn =
+    unsafe extern "C" fn(CUstream, *mut CUcontext, *mut CUgreenCtx) -> CUresult;

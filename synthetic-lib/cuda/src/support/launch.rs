@@ -73,17 +73,16 @@ impl Function {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much of the device a launch needs.
-    fn share(&self, geometry: &Geometry) -> Share {
+    /// How much of the device a launch on a stream needs.
+    fn share(&self, geometry: &Geometry, lane: &Lane) -> Share {
         let Geometry {
             grid,
             block,
             shared,
         } = *geometry;
-        match self.room.thousandths(grid, block, shared) {
-            Some(thousandths) => Share::of_thousand(thousandths, self.context.number.0 as u32),
-            None => Share::WHOLE,
-        }
+        let thousandths = self.room.thousandths(grid, block, shared);
+        let thousandths = thousandths.unwrap_or(1000).min(lane.part);
+        Share::of_thousand(thousandths, self.context.number.0 as u32)
     }
 
     /// The next launch is judged anew.
@@ -590,7 +589,7 @@ unsafe fn other(
                 few: &few,
                 event: unkept(),
             };
-            let share = function.share(geometry);
+            let share = function.share(geometry, lane);
             let known = function.accepted().like(Handle(lane.queue.id), geometry);
             let Some(front) = known else {
                 streams::order(entry, context, lane)?;
@@ -672,7 +671,7 @@ pub unsafe fn launch_with(
             let event = unkept();
             let mut request = Request::new(op, Class::Enqueue, entry);
             request.queue(lane.queue, Engine::COMPUTE);
-            request.share(function.share(geometry));
+            request.share(function.share(geometry, lane));
             request.signals(event.number, false);
             let Geometry {
                 grid,

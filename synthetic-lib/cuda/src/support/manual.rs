@@ -8,6 +8,7 @@ mod captures;
 mod copies;
 mod device_memory;
 mod graphs;
+mod green_contexts;
 mod launches;
 mod libraries;
 mod linking;

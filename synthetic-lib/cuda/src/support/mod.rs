@@ -39,6 +39,7 @@ mod event;
 mod export_tables;
 mod function;
 mod graph;
+mod green;
 mod image;
 mod jit;
 mod large_pages;

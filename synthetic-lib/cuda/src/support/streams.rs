@@ -5,6 +5,7 @@
 
 use super::capture::{self, Joined};
 use super::context::{self, Context};
+use super::green::Green;
 use super::{Details, create, launch};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
@@ -33,6 +34,8 @@ pub struct Lane {
     pub number: Handle,
     /// As the timeline knows it.
     pub queue: Queue,
+    /// How many thousandths of the device its kernels have at most.
+    pub part: u16,
     /// Whether it and the default stream wait for each other.
     is_blocking: bool,
     /// How many operations were put there.
@@ -51,11 +54,26 @@ pub struct Lane {
     pub captured: Mutex<Option<Joined>>,
 }
 
+impl Stream {
+    /// Whether its green context, if it has one, is there.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+    #[inline(always)]
+    pub fn is_usable(&self) -> CallResult<()> {
+        match &self.green {
+            None => Ok(()),
+            Some(green) => green.is_alive(),
+        }
+    }
+}
+
 impl Lane {
     fn new(number: Handle, queue: Queue, is_blocking: bool) -> Self {
         Self {
             number,
             queue,
+            part: 1000,
             is_blocking,
             put: AtomicU64::new(0),
             seen: AtomicU64::new(0),
@@ -119,6 +137,8 @@ pub struct Stream {
     pub lane: Lane,
     /// Its context.
     pub context: Arc<Context>,
+    /// The part of the device that it has, if not all of it.
+    pub green: Option<Arc<Green>>,
     /// How it was made.
     pub flags: u32,
     /// Its priority, as the board's driver took it.
@@ -165,10 +185,11 @@ pub fn with_any_lane<R>(
     let Details::Stream(stream) = object.details() else {
         return Err(CUDA_ERROR_INVALID_HANDLE);
     };
-    match Arc::ptr_eq(&stream.context, context) {
-        true => work(&stream.lane),
-        false => Err(CUDA_ERROR_INVALID_HANDLE),
+    if !Arc::ptr_eq(&stream.context, context) {
+        return Err(CUDA_ERROR_INVALID_HANDLE);
     }
+    stream.is_usable()?;
+    work(&stream.lane)
 }
 
 /// The stream behind a handle that the program made.
@@ -240,18 +261,33 @@ fn make_in(
         Guest::check(reply.result)?;
         Ok(reply.priority)
     })?;
+    Ok(add(context, new, (flags, priority), None))
+}
+
+/// Notes a stream that the board made in a context, or in a green context of it.
+pub fn add(
+    context: &Arc<Context>,
+    number: Handle,
+    (flags, priority): (u32, i32),
+    green: Option<Arc<Green>>,
+) -> Arc<Stream> {
     let queue = Queue {
-        id: new.0,
+        id: number.0,
         ..context.legacy.queue
     };
+    let mut lane = Lane::new(number, queue, flags & NON_BLOCKING == 0);
+    if let Some(green) = &green {
+        lane.part = green.thousandths;
+    }
     let stream = Arc::new(Stream {
-        lane: Lane::new(new, queue, flags & NON_BLOCKING == 0),
+        lane,
         context: context.clone(),
+        green,
         flags,
         priority,
     });
     context.streams().live.push(Arc::downgrade(&stream));
-    Ok(stream)
+    stream
 }
 
 /// Destroys a stream: what is on it goes on.
@@ -261,6 +297,7 @@ fn make_in(
 pub fn destroy(entry: u64, handle: CUstream) -> CallResult<()> {
     context::initialized()?;
     let stream = find(handle)?;
+    stream.is_usable()?;
     capture::forget(&stream.lane);
     Object::release(Kind::Stream, handle, entry)?;
     launch::changed();
