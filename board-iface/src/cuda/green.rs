@@ -369,10 +369,9 @@ impl GreenContexts for Board {
         }
         let of = (args.current, args.new);
         let make = session.functions().cuGreenCtxStreamCreate;
+        let (flags, priority) = (args.flags, args.priority);
         // SAFETY: there is space for a handle; the green context is alive.
-        let make = make.map(|make| {
-            move |place: *mut CUstream| unsafe { make(place, real, args.flags, args.priority) }
-        });
+        let make = make.map(|make| move |place| unsafe { make(place, real, flags, priority) });
         let (result, priority) = session.make_stream(call, of, make, args.priority)?;
         if result == CUDA_SUCCESS {
             session.greens.streams.insert(args.new, args.green);

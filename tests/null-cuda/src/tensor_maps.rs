@@ -50,7 +50,7 @@ unsafe fn encode(
     let is_good = |(mode, most): &(c_int, c_int)| (0..=*most).contains(mode);
     let alignment = if modes[0].0 == 2 { 32 } else { 16 };
     let fits = (1..=5).contains(&rank) && (modes[0].0 == 0 || rank >= 3);
-    if map.addr() % 64 != 0 || address.addr() % alignment != 0 {
+    if !map.addr().is_multiple_of(64) || !address.addr().is_multiple_of(alignment) {
         return Err(INVALID_VALUE);
     }
     if !fits || !modes.iter().all(is_good) {
@@ -58,7 +58,7 @@ unsafe fn encode(
     }
     let count = rank as usize;
     let of_dims = |it| (1..=1 << 32).contains(&it);
-    let of_strides = |it: u64| it % alignment as u64 == 0 && it < 1 << 40;
+    let of_strides = |it: u64| it.is_multiple_of(alignment as u64) && it < 1 << 40;
     let of_elements = |it| (1..=8).contains(&it);
     let mut words = unsafe { bounded(lists.dims, count, of_dims) }?;
     words.extend(unsafe { bounded(lists.strides, count - 1, of_strides) }?);
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn cuTensorMapEncodeIm2colWide(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuTensorMapReplaceAddress(map: *mut Map, address: *mut c_void) -> Code {
     run(|_| {
-        if map.addr() % 64 != 0 || address.addr() % 16 != 0 {
+        if !map.addr().is_multiple_of(64) || !address.addr().is_multiple_of(16) {
             return Err(INVALID_VALUE);
         }
         unsafe { (*map).0[0] = address.addr() as u64 };

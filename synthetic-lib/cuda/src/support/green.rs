@@ -175,11 +175,11 @@ pub fn find(green: CUgreenCtx) -> CallResult<Arc<Green>> {
     all().get(&green).cloned().ok_or(CUDA_ERROR_INVALID_CONTEXT)
 }
 
-fn words(resource: &CUdevResource) -> impl Iterator<Item = u64> {
+fn words(resource: &CUdevResource) -> [u64; WORDS] {
     let kind = resource.r#type.to_ne_bytes();
     let bytes = [&kind[..], &resource._internal_padding, &resource._oversize].concat();
     let (chunks, _) = bytes.as_chunks::<8>();
-    chunks.to_vec().into_iter().map(u64::from_ne_bytes)
+    std::array::from_fn(|at| chunks.get(at).copied().map_or(0, u64::from_ne_bytes))
 }
 
 /// A resource, as the board's driver wrote it.
@@ -285,7 +285,7 @@ pub unsafe fn split(
     let args = wire::CuDevSmResourceSplitByCountArgs {
         asks: most.is_none(),
         most: most.unwrap_or(0).min(RESOURCES_MAX),
-        input: words(input).collect(),
+        input: words(input).to_vec(),
         flags,
         least,
     };

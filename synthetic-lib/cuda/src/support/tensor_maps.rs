@@ -214,7 +214,7 @@ fn ask<A: Serialize, R: DeserializeOwned>(
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if no map may be there.
 pub fn place(map: *mut CUtensorMap) -> CallResult<*mut CUtensorMap> {
-    match map.is_null() || map.addr() % ALIGNMENT != 0 {
+    match map.is_null() || !map.addr().is_multiple_of(ALIGNMENT) {
         true => Err(CUDA_ERROR_INVALID_VALUE),
         false => Ok(map),
     }
