@@ -123,8 +123,7 @@ impl Corpus {
         self.keep("server", name, &session);
     }
 
-    /// A run's calls of CUDA in their order, as long as they are few bytes, and the images of
-    /// its modules.
+    /// A run's calls of CUDA in their order, as long as they are few bytes.
     fn cuda(&self, name: &str, all: &[(Stored, Vec<u8>)]) {
         let mut bytes = Vec::new();
         for (stored, payload) in all {
@@ -135,9 +134,6 @@ impl Corpus {
             let input = input_of(call, payload);
             if call.op.api() != generated::cuda::API || input.len() > LONGEST {
                 continue;
-            }
-            if call.op == generated::cuda::CU_MODULE_LOAD_DATA {
-                self.keep("cuda_images", name, input);
             }
             let one = cuda_call(call, input);
             if bytes.len() + one.len() > 2 * LONGEST {
@@ -220,6 +216,7 @@ impl Corpus {
         self.recording("plain", &trace);
         self.state("plain", &state);
         self.compressed();
+        self.images();
         self.source("kernel", SOURCE.as_bytes());
         self.keep("hello", "ours", &Hello::ours().encode());
         self.texts();
@@ -253,6 +250,19 @@ impl Corpus {
             "two",
             &[&[1][..], &ranges, &[2], &extents, &[2], &runs].concat(),
         );
+    }
+
+    /// Images of CUDA's modules: a text, and a fat binary's header with as many bytes behind it.
+    fn images(&self) {
+        let text = b".version 8.0\n.target sm_70\n.address_size 64\n\
+            .visible .global .align 8 .b8 room[64];\n\
+            .visible .entry one(.param .u64 a, .param .align 4 .b8 b[12])\n{\n\tret;\n}\n\0";
+        self.keep("cuda_images", "text", text);
+        let mut fat = gil_cuda_common::image::FAT.to_le_bytes().to_vec();
+        fat.extend([1, 0, 16, 0]);
+        fat.extend(32u64.to_le_bytes());
+        fat.extend([7; 32]);
+        self.keep("cuda_images", "fat", &fat);
     }
 
     /// An operation's end whose output is compressed.
