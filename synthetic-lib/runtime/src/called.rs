@@ -6,7 +6,7 @@ use gil_wire::generated::{APIS, place};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Entry points of an API have smaller numbers.
-const ENTRIES: usize = 1024;
+const ENTRIES: usize = 2048;
 
 /// Those of one API.
 type Entries = [AtomicU32; ENTRIES];
